@@ -22,6 +22,14 @@ interface Moving extends LoadedOrder {
   other: WalletAggregate;
 }
 
+interface Moved {
+  order: Order;
+  wallet: WalletAggregate;
+  change?: CustomerChange;
+  /** Whether the correction is not stored yet. */
+  isNew?: boolean;
+}
+
 /** What gives an order another customer. Each has a transaction of its own, because it locks two wallets. */
 @Injectable()
 export class CustomerChangesService {
@@ -39,8 +47,7 @@ export class CustomerChangesService {
     content: AmendedContent & { document: string },
     origin: Origin,
   ): Promise<{ order: Order; wallet: WalletAggregate }> {
-    return this.#move(merchantId, orderId, content.document, ({ order, wallet, other }) => {
-      order.expireIfDue(wallet);
+    return this.#move(merchantId, orderId, content.document, ({ order, other }) => {
       order.amend(other, content, false, origin);
       return Promise.resolve({ order, wallet: other });
     });
@@ -77,8 +84,7 @@ export class CustomerChangesService {
         createdAt: other.now,
         createdBy: by,
       };
-      await manager.insert(CustomerChange, change);
-      return { order, wallet: other, change };
+      return { order, wallet: other, change, isNew: true };
     });
     const whoIs = await this.names.of([...authorsOf(order), change.createdBy]);
     return {
@@ -91,8 +97,11 @@ export class CustomerChangesService {
     };
   }
 
-  /** Locks the order, then both wallets in the order of documents. A wallet that is missing is created first. */
-  async #move<T>(
+  /**
+   * Locks the order, then both wallets in the order of documents. If a wallet is missing and the request is not refused,
+   * it is created first.
+   */
+  async #move<T extends Moved>(
     merchantId: string,
     orderId: string,
     document: string,
@@ -103,20 +112,23 @@ export class CustomerChangesService {
       if (order === undefined) throw notFound('no order has this ID');
       const owners = [order.document, document].map((of) => ({ merchantId, document: of, order }));
       const { wallets, others } = await this.wallets.lockAll(manager, owners);
-      const missing = [...others.values()];
-      if (missing.length > 0) return { missing };
-      const [wallet, other] = owners.map((owner) => wallets.get(ownerKey(owner))!) as [
-        WalletAggregate,
-        WalletAggregate,
-      ];
-      if (order.wasCompleted) await this.wallets.loadEarned(manager, wallet, order);
+      const missing = [...others.values()].flatMap((one) => (one === 'locked' ? [] : one));
+      const [wallet, other] = owners.map(
+        (owner) =>
+          wallets.get(ownerKey(owner)) ?? missing.find(({ empty }) => empty.row.document === owner.document)!.empty,
+      ) as [WalletAggregate, WalletAggregate];
       const stored = { ...order } as Order;
+      // The refusal of an order that is due says that it has expired. The sweep writes it.
+      order.expireIfDue(wallet);
+      if (order.wasCompleted) await this.wallets.loadEarned(manager, wallet, order);
       const result = await perform({ manager, order, wallet, other, stored });
+      if (missing.length > 0) return { missing };
+      if (result.isNew) await manager.insert(CustomerChange, result.change!);
       await this.orders.save(manager, record, [{ order, wallet, stored }], [other]);
       return { result };
     });
     if ('result' in moved) return moved.result as T;
-    for (const other of moved.missing) if (other !== 'locked') await other.again();
+    for (const { again } of moved.missing) await again();
     return this.#move(merchantId, orderId, document, perform);
   }
 }

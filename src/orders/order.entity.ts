@@ -172,7 +172,7 @@ export class Order {
   @CentsColumn('kept_cents')
   keptCents!: number;
 
-  /** The part of the earned cashback that the first customer had spent when the order's customer was corrected. */
+  /** What was neither taken back nor moved when the order's customer was corrected: spent, held or expired. */
   @CentsColumn('lost_cents')
   lostCents!: number;
 
@@ -501,7 +501,8 @@ export class Order {
     const movedCents = moved?.amountCents ?? 0;
     const { document } = to.row;
     const event = { type: 'order.customer_changed', madeBy: origin.by, previousWallet: { ...from.row } } as const;
-    this.#nextVersion('change_customer', event, to, { document, lostCents: this.keptCents - movedCents });
+    const lostCents = this.earnedCents - this.takenBackCents - movedCents;
+    this.#nextVersion('change_customer', event, to, { document, lostCents });
     return { movedCents };
   }
 

@@ -70,7 +70,7 @@ export const ENTRY_CHECKS: SqlChecks = {
                         AND e.wallet_id = CASE e.kind WHEN 'move_out' THEN m.previous_wallet_id ELSE m.wallet_id END, FALSE)`,
 
   // Of what an order repays without a refund, events say who did it.
-  'an entry has the user and the store of the completion, refund or grant that it is of; an expiry has neither, and a void no store': `
+  'an entry has the user and the store of the completion, refund, correction or grant that it is of; an expiry has neither, and a void no store': `
     SELECT e.wallet_id, e.seq, e.kind, e.made_by, e.store, o.completed_by, o.store AS order_store, r.created_by AS refunded_by,
            r.store AS refund_store, g.created_by AS granted_by, c.store AS credit_store
       FROM cashback_entries e
@@ -81,6 +81,7 @@ export const ENTRY_CHECKS: SqlChecks = {
      WHERE ${inPage('e.wallet_id')}
        AND NOT COALESCE(CASE WHEN e.kind = 'expire' THEN e.made_by IS NULL AND e.store IS NULL
                              WHEN e.kind = 'void' THEN e.made_by IS NOT NULL AND e.store IS NULL
+                             WHEN e.kind IN ('move_out', 'move_in') THEN ${isSameText('e.store', 'o.store')}
                              WHEN e.kind IN ('earn', 'redeem') THEN e.made_by = o.completed_by AND ${isSameText('e.store', 'o.store')}
                              WHEN e.refund_id IS NOT NULL THEN e.made_by = r.created_by AND ${isSameText('e.store', 'COALESCE(r.store, o.store)')}
                              WHEN e.order_id IS NULL AND e.credit_id IS NOT NULL THEN e.made_by = g.created_by AND ${isSameText('e.store', 'c.store')}

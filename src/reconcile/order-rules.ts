@@ -69,6 +69,9 @@ const ORDER_RULES: Record<string, (record: OrderRecord) => boolean> = {
     return isSameDay(availableAt, expected.availableAt) && isSameDay(expiresAt, expected.expiresAt);
   },
 
+  "a correction of a customer has the order's merchant and wallet": ({ order: o, row, change }) =>
+    change === undefined || (change.merchantId === o.merchantId && change.walletId === row.wallet_id),
+
   'a completed order has a wallet, and a credit of the earned amount with its dates if it earned anything': ({
     order: o,
     row,
@@ -147,7 +150,7 @@ function refundsFollow({ order: o, row, refunds, change }: OrderRecord): boolean
   const state = beforeRefunds(o);
   const isMovedBefore = (version: number): boolean => change !== undefined && change.version < version;
   let lostCents = 0;
-  const lose = (): number => (lostCents = state.keptCents - change!.movedCents);
+  const lose = (): number => (lostCents = o.earnedCents - state.takenBackCents - change!.movedCents);
   const follow = refunds.every((refund, at) => {
     if (isMovedBefore(refund.version) && !isMovedBefore(refunds[at - 1]?.version ?? 0)) lose();
     const { amountCents } = refund;
@@ -163,7 +166,9 @@ function refundsFollow({ order: o, row, refunds, change }: OrderRecord): boolean
     return (
       refund.version === Number(o.completedVersion) + 2 + at + (isMovedBefore(refund.version) ? 1 : 0) &&
       refund.eligibleCents === amounts.eligibleCents &&
+      refund.requestedEligibleCents === amounts.requestedEligibleCents &&
       refund.dueCents === amounts.dueCents &&
+      refund.requestedTakeBackCents === amounts.requestedTakeBackCents &&
       refund.returnedCents === returnedCents &&
       refund.takenBackCents <= takenBackCents
     );

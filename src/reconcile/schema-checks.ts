@@ -2,17 +2,19 @@ import type { EntityManager, EntityTarget, ObjectLiteral } from 'typeorm';
 import { Credit } from '../cashback/credit.entity.js';
 import { Entry } from '../cashback/entry.entity.js';
 import { Grant } from '../cashback/grant.entity.js';
+import { GrantTotal } from '../cashback/grant-totals.js';
 import { Hold } from '../cashback/hold.entity.js';
 import { Wallet } from '../cashback/wallet.entity.js';
 import { FeedEvent } from '../events/event.entity.js';
 import { LedgerPosition } from '../merchants/ledger-position.entity.js';
 import { EventFeed } from '../merchants/event-feed.entity.js';
+import { CustomerChange } from '../orders/customer-change.entity.js';
 import { Order } from '../orders/order.entity.js';
 import { Refund } from '../orders/refund.entity.js';
 import { LedgerDay } from '../reports/ledger-day.entity.js';
 import type { Finding } from './page.js';
 
-const MONEY = [Wallet, Credit, Grant, Hold, Entry, Order, Refund];
+const MONEY = [Wallet, Credit, Grant, GrantTotal, Hold, Entry, Order, Refund, CustomerChange];
 const ENTITIES: EntityTarget<ObjectLiteral>[] = [...MONEY, EventFeed, FeedEvent, LedgerPosition, LedgerDay];
 
 interface UniqueKey {

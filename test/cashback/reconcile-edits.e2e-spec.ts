@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import type { DataSource } from 'typeorm';
 import { createDataSource } from '../../src/schema.js';
 import { expectInvariants, findingsOf } from '../support/expectations.js';
-import { ORDER_EDITS, UNNOTICED_EDITS, WALLET_EDITS } from '../support/tampering/edits.js';
+import { CORRECTION_EDITS, ORDER_EDITS, UNNOTICED_EDITS, WALLET_EDITS } from '../support/tampering/edits.js';
 import {
   CREDIT_EDITS,
   ENTRY_EDITS,
@@ -20,10 +20,12 @@ const TABLES = [
   'wallets',
   'orders',
   'refunds',
+  'customer_changes',
   'cashback_credits',
   'cashback_holds',
   'cashback_entries',
   'cashback_grants',
+  'grant_totals',
   'events',
   'event_feeds',
   'event_outbox',
@@ -36,6 +38,7 @@ const TABLES = [
 const EDITS = Object.entries({
   'a wallet': WALLET_EDITS,
   'an order': ORDER_EDITS,
+  'a correction of a customer': CORRECTION_EDITS,
   'a credit': CREDIT_EDITS,
   'a hold': HOLD_EDITS,
   'a refund': REFUND_EDITS,

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { atOnce } from '../support/client.js';
+import { localDate } from '../support/days.js';
 import { expectInvariants, expectProblem } from '../support/expectations.js';
 import { aDocument, aMerchant } from '../support/factories.js';
 import type { Order, Refund } from '../support/shop.js';
@@ -46,8 +47,11 @@ describe('POST /wallets/search', () => {
       pending: '37.50',
       held: '2.00',
       debt: '0.00',
-      next_release: { amount: '7.50', at: startOfDayAfter(completed.completed_at, 8) },
-      next_expiry: { amount: '1.00', at: soon.toISOString() },
+      next_release: {
+        ...{ amount: '7.50', at: startOfDayAfter(completed.completed_at, 8) },
+        available_on: completed.cashback.to_receive.available_on,
+      },
+      next_expiry: { amount: '1.00', at: soon.toISOString(), expires_on: localDate(+soon - 1, 'America/Sao_Paulo') },
     });
   });
 

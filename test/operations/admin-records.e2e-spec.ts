@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { numberEvents } from '../support/events.js';
+import { eventsOf, numberEvents } from '../support/events.js';
 import { aDocument, aMerchant, type TestMerchant } from '../support/factories.js';
-import type { Entry } from '../support/shop.js';
+import { documentOf, type Entry } from '../support/shop.js';
 import { useAdmin } from '../support/use-admin.js';
-import { type Row, rowsOf } from '../support/wallets.js';
+import type { Row } from '../support/wallets.js';
 
 const { service, admin } = useAdmin();
 let merchant: TestMerchant;
@@ -83,61 +83,32 @@ describe('`customer export`', () => {
     const { document, order, pending, refund } = await aCustomer(merchant);
     await aCustomer(merchant);
     const elsewhere = await other.completed({ document });
+    await numberEvents(service);
     const found = await exported(document);
     const wallet = await merchant.wallet(document);
-    expect(found).toMatchObject({
-      document,
-      merchant_id: merchant.id,
-      exported_at: expect.any(String),
-      wallet: { id: wallet.id, document, debt: '0.00' },
-      grants: [{ external_id: `G-${document}`, voided: null }],
-      holds: [{ order_id: pending.id, amount: '3.00' }],
-      orders: [{ id: order.id, document }, { id: pending.id }],
-      refunds: [{ id: refund.id, external_id: 'DEV-1', amount: '50.00', returned: '5.00' }],
+    // As callers read it, without columns that only the service needs.
+    expect(found).toEqual({
+      ...{ document, exported_at: expect.stringMatching(/Z$/), wallet },
+      orders: [await merchant.order(order), await merchant.order(pending)],
+      refunds: [refund],
+      credits: expect.arrayContaining((await merchant.credits(wallet)).data),
+      grants: [await merchant.readGrant({ id: found.grants![0]!.id as string })],
+      entries: await merchant.statement(document),
+      events: (await eventsOf(service, merchant)).filter((event) => documentOf(event) === document),
     });
-    expect(found.credits!.map(({ amount, reason }) => [amount, reason])).toEqual([
+    expect(found.credits!.map(({ amount, source }) => [amount, (source as Row).reason])).toEqual([
       ['40.00', 'Desculpe'],
       ['6.75', null],
     ]);
-    expect(found.orders![0]).toMatchObject({
-      ...{ external_id: order.external_id, total: '100.00', policy: { earn_rate: '7.5%' } },
-      items: [{ id: 'sku-1', price: '100.00', description: 'Café em grãos' }],
-      payment_methods: [{ id: 'credit_card', amount: '100.00' }],
-    });
-    expect(found.entries.map(({ seq, kind, amount }) => `${seq} ${kind} ${amount}`)).toEqual(
-      (await merchant.statement(document)).map(({ seq, kind, amount }) => `${seq} ${kind} ${amount}`),
-    );
     expect(JSON.stringify(found)).not.toContain(elsewhere.id);
     expect((await exported(document, other)).orders).toMatchObject([{ id: elsewhere.id }]);
-  });
-
-  it('`customer export` has every table with personal data and every column of it', async () => {
-    const { document } = await aCustomer(merchant);
-    await numberEvents(service);
-    const found = await exported(document);
-    const tables = {
-      wallets: [found.wallet],
-      ...{ cashback_credits: found.credits, cashback_grants: found.grants, cashback_holds: found.holds },
-      ...{ cashback_entries: found.entries, orders: found.orders, refunds: found.refunds },
-      events: found.events,
-    };
-    for (const [table, rows] of Object.entries(tables)) {
-      const columns = await rowsOf(
-        service,
-        `SELECT column_name AS name FROM information_schema.columns
-          WHERE table_schema = DATABASE() AND table_name = ? AND COALESCE(generation_expression, '') = ''`,
-        [table],
-      );
-      const members = columns.map(({ name }) => String(name).replace(/_cents$/, ''));
-      expect(columns.length).toBeGreaterThan(3);
-      expect({ table, members: Object.keys(rows![0]!) }).toEqual({ table, members: expect.arrayContaining(members) });
-    }
   });
 
   it('`customer export` prints a customer who has orders and no wallet', async () => {
     const document = aDocument();
     const { id } = await merchant.create({ document });
-    expect(await exported(document)).toMatchObject({ wallet: null, entries: [], credits: [], orders: [{ id }] });
+    const wallet = { id: null, available: '0.00' };
+    expect(await exported(document)).toMatchObject({ wallet, entries: [], credits: [], orders: [{ id }] });
   });
 
   it('`customer export` exits with 1 for an unknown or erased customer and needs a document', async () => {

@@ -138,13 +138,18 @@ describe('admin commands for merchants', () => {
       policy: {
         earn_rate: '5%',
         earn_rates_by_payment_method: {},
+        earn_minimum_total: '0.00',
+        earn_maximum: null,
+        earn_rate_maximum: null,
         redeem_share: '50%',
         redeem_minimum_total: '0.00',
+        redeem_minimum: '0.00',
         release_days: 8,
         validity_days: 180,
         order_ttl_minutes: 30,
         max_order_ttl_minutes: 10_080,
         grant_maximum: '1000.00',
+        grant_daily_maximum: '5000.00',
         time_zone: 'America/Sao_Paulo',
       },
       created_at: expect.stringMatching(/\.\d{3}Z$/),
@@ -163,6 +168,8 @@ describe('admin commands for merchants', () => {
       '100%',
       '--redeem-minimum-total',
       '49.9',
+      ...['--earn-minimum-total', '10', '--earn-maximum', '50', '--earn-rate-maximum', '10%'],
+      ...['--redeem-minimum', '5', '--grant-daily-maximum', '100'],
     ];
     const made = await admin.json(
       'merchant',
@@ -186,13 +193,18 @@ describe('admin commands for merchants', () => {
     const policy = {
       earn_rate: '1%',
       earn_rates_by_payment_method: { pix: '7.25%', 'a=b': '0%' },
+      earn_minimum_total: '10.00',
+      earn_maximum: '50.00',
+      earn_rate_maximum: '10%',
       redeem_share: '100%',
       redeem_minimum_total: '49.90',
+      redeem_minimum: '5.00',
       release_days: 0,
       validity_days: 1,
       order_ttl_minutes: 5,
       max_order_ttl_minutes: 60,
       grant_maximum: '0.50',
+      grant_daily_maximum: '100.00',
       time_zone: 'America/Manaus',
     };
     expect(made.policy).toEqual(policy);

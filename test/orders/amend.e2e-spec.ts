@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { formatMoney, parseMoney } from '../../src/common/money.js';
 import { type Answer, atOnce, sameAtOnce } from '../support/client.js';
+import { eventsOf } from '../support/events.js';
 import { expectInvariants, expectProblem, pointersOf } from '../support/expectations.js';
 import { aDocument, aMerchant, anOrder } from '../support/factories.js';
 import { EXAMPLE_RATES, QUOTE_EXAMPLES } from '../support/quote-examples.js';
@@ -104,15 +105,12 @@ describe('PUT /orders/{id} with what identifies the order', () => {
     expect(await merchant.amend(order, { ...aCart('120.00'), external_id })).toMatchObject(amended.body);
   });
 
-  it('PUT /orders/{id} returns 400 for another external_id or document, and nothing changes', async () => {
+  it('PUT /orders/{id} returns 400 for another external_id, and nothing changes', async () => {
     const order = await merchant.create();
     const other = await merchant.create();
     const { external_id, document } = other;
     await merchant.amend(order, { ...aCart('120.00'), external_id, document }).refused(400, 'validation_failed', {
-      errors: [
-        { pointer: '/external_id', detail: 'must be the external_id of the order, which cannot be changed' },
-        { pointer: '/document', detail: 'must be the document of the order, which cannot be changed' },
-      ],
+      errors: [{ pointer: '/external_id', detail: 'must be the external_id of the order, which cannot be changed' }],
     });
     for (const external_id of [`${order.external_id} `, order.external_id.toLowerCase()])
       await merchant.amend(order, { ...aCart('120.00'), external_id }).refused(400, 'validation_failed');
@@ -134,7 +132,57 @@ describe('PUT /orders/{id} with what identifies the order', () => {
     await merchant.erase(order.document);
     const { document } = await merchant.order(order);
     await merchant.amend(order, { ...aCart('1.00'), document });
-    await merchant.amend(order, { ...aCart('1.00'), document: order.document }).refused(400, 'validation_failed');
+    for (const other of [order.document, aDocument()])
+      await merchant.amend(order, { ...aCart('1.00'), document: other }).refused(400, 'validation_failed', {
+        errors: [{ pointer: '/document', detail: 'cannot be changed: the customer was erased' }],
+      });
+    expect(await merchant.order(order)).toMatchObject({ document, version: 2 });
+  });
+
+  it('PUT /orders/{id} gives a pending order another document, and its balance', async () => {
+    const order = await merchant.orderWith('80.00');
+    const document = await merchant.customerWith('5.00');
+    const amended = await merchant.amend(order, { ...aCart('150.00'), document });
+    expect(amended).toMatchObject({ document, version: 2, cashback: { to_redeem: { available: '5.00' } } });
+    expect(await merchant.amend(order, { ...aCart('150.00'), document })).toEqual(amended);
+    // Without the member, the document stays.
+    expect(await merchant.amend(order, aCart('140.00'))).toMatchObject({ document, version: 3 });
+    const completed = await merchant.complete(order, { redeem: '5.00' });
+    expect(completed).toMatchObject({ document, cashback: { to_redeem: { redeemed: '5.00' } } });
+    expect((await merchant.wallet(order.document)).available).toBe('80.00');
+    expect((await merchant.wallet(document)).available).toBe('0.00');
+    const events = (await eventsOf(service, merchant)).filter(({ data }) => data.order?.id === order.id);
+    expect(events.map(({ type }) => type)).toEqual([
+      'order.created',
+      'order.amended',
+      'order.amended',
+      'order.completed',
+    ]);
+    await expectInvariants(service);
+  });
+
+  it('PUT /orders/{id} gives an order that holds cashback no other document until the hold is released', async () => {
+    const order = await merchant.orderThatHolds('20.00');
+    const document = aDocument();
+    const problem = await merchant
+      .amend(order, { ...aCart('150.00'), document, redeem: 'maximum' })
+      .refused(409, 'invalid_transition', ['/document']);
+    expect(problem.detail).toContain('release it before');
+    expect((await merchant.wallet(document)).id).toBeNull();
+    expect(await merchant.order(order)).toEqual(order);
+    await merchant.hold(order, '0.00');
+    expect(await merchant.amend(order, { ...aCart('150.00'), document })).toMatchObject({ document });
+    expect((await merchant.wallet(order.document)).available).toBe('80.00');
+  });
+
+  it('POST /orders replays an order whose document was amended, with the first document and with the current one', async () => {
+    const content = anOrder();
+    const order = await merchant.create(content);
+    const document = aDocument();
+    const amended = await merchant.amend(order, { ...content, external_id: undefined, document });
+    for (const known of [content.document, document])
+      expect(await merchant.create({ ...content, document: known }).replayed()).toEqual(amended);
+    await merchant.create({ ...content, document: aDocument() }).refused(409, 'external_id_conflict', ['/document']);
   });
 });
 
@@ -256,10 +304,10 @@ describe('PUT /orders/{id} errors', () => {
   });
 
   it.each([
-    ['completed', 'complete', undefined, ['partially_refunded', 'refunded'], ['refund']],
+    ['completed', 'complete', undefined, ['partially_refunded', 'refunded'], ['refund', 'change_customer']],
     ['cancelled', 'cancel', undefined, [], []],
-    ['partially_refunded', 'complete', '1.00', ['partially_refunded', 'refunded'], ['refund']],
-    ['refunded', 'complete', '150.00', [], []],
+    ['partially_refunded', 'complete', '1.00', ['partially_refunded', 'refunded'], ['refund', 'change_customer']],
+    ['refunded', 'complete', '150.00', [], ['change_customer']],
   ])('PUT /orders/{id} returns 409 when the order is %s', async (status, operation, refund, allowed, operations) => {
     const order = await merchant.create();
     await merchant.client.post(`/orders/${order.id}/${operation}`);

@@ -6,7 +6,7 @@ import { eventsOf } from '../support/events.js';
 import { expectInvariants } from '../support/expectations.js';
 import { aDocument, aMerchant, anOrder, aUser, type TestMerchant } from '../support/factories.js';
 import { startService } from '../support/service.js';
-import { aCart, type Entry, type FeedEvent, type Order } from '../support/shop.js';
+import { aCart, documentOf, type Entry, type FeedEvent, type Order } from '../support/shop.js';
 import { useService } from '../support/use-service.js';
 
 const { service, merchant } = useService({ merchant: (started) => aMerchant(started, { releaseDays: 0 }) });
@@ -23,7 +23,7 @@ beforeAll(async () => {
 const authorsIn = (entries: Entry[]): unknown[] => entries.map(({ kind, by }) => [kind, by?.name ?? null]);
 const authorsOf = async (document: string): Promise<unknown[]> => authorsIn(await merchant.statement(document));
 const eventsAbout = async (document: string): Promise<FeedEvent[]> =>
-  (await eventsOf(service, merchant)).filter(({ data }) => data.wallet.document === document);
+  (await eventsOf(service, merchant)).filter((event) => documentOf(event) === document);
 const authorsOfEvents = async (document: string): Promise<unknown[]> =>
   (await eventsAbout(document)).map(({ type, by }) => [type, by?.name ?? null]);
 
@@ -53,12 +53,13 @@ describe('who made a change', () => {
     ]);
     expect(await authorsOfEvents(document)).toEqual([
       ['cashback.granted', merchant.name],
+      ['order.created', merchant.name],
       ['order.redemption_held', till.name],
       ['order.amended', merchant.name],
       ['order.completed', till.name],
       ['order.refunded', merchant.name],
     ]);
-    const [, held, , done, refunded] = await eventsAbout(document);
+    const [, , held, , done, refunded] = await eventsAbout(document);
     expect(held!.data.order).toMatchObject({ created_by: merchant.by, completed_by: null });
     expect(done!.data.order).toMatchObject({ created_by: merchant.by, completed_by: till.by });
     expect(refunded!.data.refund).toEqual(refund);
@@ -135,9 +136,11 @@ describe('who made a change', () => {
       expect(cancelled[0]!.cancel_reason).toBe(bodies[users.indexOf(by.cancelled)]!.body.reason);
       expect(voided[0]!.void_reason).toBe(bodies[users.indexOf(by.voided)]!.body.reason);
       expect(await authorsOfEvents(document)).toEqual([
+        ['order.created', created[0]!.body.created_by.name],
         ['cashback.granted', granted[0]!.body.created_by.name],
         ['order.completed', by.completed.name],
         ['order.refunded', by.refunded.name],
+        ['order.created', merchant.name],
         ['order.cancelled', by.cancelled.name],
         ['cashback.voided', by.voided.name],
       ]);
@@ -181,7 +184,7 @@ describe('who made a change', () => {
         for (const shown of [await there.order(order), listed])
           expect(shown).toMatchObject({ created_by: renamed, completed_by: renamed });
         expect((await merchant.statement(document)).map(({ by }) => by)).toEqual([renamed]);
-        expect((await eventsAbout(document)).map(({ by }) => by)).toEqual([renamed]);
+        expect((await eventsAbout(document)).map(({ by }) => by)).toEqual([renamed, renamed]);
       }
     } finally {
       await second.stop();
@@ -218,6 +221,7 @@ describe('who made a change', () => {
     ]);
     expect((await eventsOf(service, shop)).map(({ type, by }) => [type, by])).toEqual([
       ['cashback.granted', OPERATOR],
+      ['order.created', shop.by],
       ['order.redemption_held', shop.by],
       ['cashback.expired', null],
       ['order.expired', null],
@@ -236,7 +240,7 @@ describe('who made a change', () => {
       if (isCancelled) await shop.cancel(order);
       else service.clock.skip(1_800_000);
       const by = isCancelled ? shop.by : null;
-      const events = (await eventsOf(service, shop)).filter(({ data }) => data.wallet.document === document);
+      const events = (await eventsOf(service, shop)).filter((event) => documentOf(event) === document);
       expect(events.slice(-2).map((event) => [event.type, event.by])).toEqual([
         ['wallet.debt_changed', by],
         [isCancelled ? 'order.cancelled' : 'order.expired', by],

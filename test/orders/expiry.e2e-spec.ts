@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { atOnce } from '../support/client.js';
+import { localDate } from '../support/days.js';
 import { expectInvariants } from '../support/expectations.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
 import { useService } from '../support/use-service.js';
@@ -256,6 +257,7 @@ describe('cashback that expires while it is held', () => {
     expect((await merchant.wallet(order.document)).next_expiry).toEqual({
       amount: '20.00',
       at: expiresAt.toISOString(),
+      expires_on: localDate(+expiresAt - 1, 'America/Sao_Paulo'),
     });
     await service.clock.advance({ minutes: 10 });
     expect((await merchant.wallet(order.document)).available).toBe('0.00');

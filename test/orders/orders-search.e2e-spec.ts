@@ -163,7 +163,7 @@ describe('POST /orders/search', () => {
     const document = aDocument();
     const { id } = await merchant.create({ document });
     const columns =
-      'merchant_id, status, document, total_cents, items, payment_methods, policy, held_cents, redeemed_cents, lapsed_cents, earned_cents, refunded_cents, refunded_eligible_cents, returned_cents, taken_back_cents, content_digest, version, created_at, updated_at, expires_at, created_by';
+      'merchant_id, status, document, total_cents, items, payment_methods, policy, held_cents, redeemed_cents, lapsed_cents, earned_cents, refunded_cents, refunded_eligible_cents, returned_cents, taken_back_cents, kept_cents, lost_cents, content_digest, version, created_at, updated_at, expires_at, created_by';
     await service.dataSource.query(
       `INSERT INTO orders (id, external_id, ${columns})
        WITH RECURSIVE k (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM k WHERE n < 64)

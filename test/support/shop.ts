@@ -17,7 +17,8 @@ import type {
 import type { OrderDto } from '../../src/orders/dto/order.dto.js';
 import type { CurrentPolicyDto } from '../../src/orders/dto/policy.dto.js';
 import type { QuoteDto } from '../../src/orders/dto/quote.dto.js';
-import type { RefundDto } from '../../src/orders/dto/refund.dto.js';
+import type { CustomerChangeDto } from '../../src/orders/dto/customer-change.dto.js';
+import type { RefundDto, RefundQuoteDto } from '../../src/orders/dto/refund.dto.js';
 import { ErasureService } from '../../src/orders/erasure.service.js';
 import type { CreditDto, CustomerCreditDto } from '../../src/wallets/dto/credit.dto.js';
 import type { CustomerDto } from '../../src/wallets/dto/customer.dto.js';
@@ -34,6 +35,8 @@ export type Json<T> = T extends Date ? string : T extends object ? { [Member in 
 
 export type Order = Json<OrderDto>;
 export type Refund = Json<RefundDto>;
+export type RefundQuote = Json<RefundQuoteDto>;
+export type CustomerChange = Json<CustomerChangeDto>;
 export type Quote = Json<QuoteDto>;
 export type PolicyRules = Json<CurrentPolicyDto>;
 /** The ID is null before the customer gets the first cashback. */
@@ -61,6 +64,10 @@ export type FeedEvent = Omit<Json<EventDto>, 'data'> & {
 };
 export type Endpoint = Json<WebhookEndpointDto>;
 export type EndpointWithSecret = Json<WebhookEndpointWithSecretDto>;
+
+/** The customer of an event. That of a creation says nothing of the wallet. */
+export const documentOf = ({ type, data }: FeedEvent): string | null | undefined =>
+  type === 'order.created' ? data.order?.document : data.wallet.document;
 
 export interface EventPage {
   data: FeedEvent[];
@@ -276,6 +283,17 @@ export class Shop {
   /** Creates an order and completes it. */
   async completed(members: Members = {}, completion: unknown = {}): Promise<Order> {
     return this.complete(await this.create(members), completion);
+  }
+
+  /** Corrects the customer of a completed order. */
+  changeCustomer({ id }: Identified, document: unknown, options?: RequestOptions): Call<CustomerChange> {
+    const body = { document, reason: 'Typed wrongly at the till' };
+    return this.send('PUT', `/orders/${id}/customer`, { body, ...options }, 200);
+  }
+
+  /** @param members those that matter for the test */
+  quoteRefund({ id }: Identified, amount: unknown, members: Members = {}): Call<RefundQuote> {
+    return this.send('POST', `/orders/${id}/refunds/quote`, { body: { amount, ...members } }, 200);
   }
 
   order({ id }: Identified): Call<Order> {

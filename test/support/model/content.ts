@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Dice } from './dice.js';
 import { invalid, type Outcome, pointersTo, problem } from './expected.js';
-import { type Amounts, paid } from './rules.js';
+import { type Amounts, mostToAsk, paid, type Rules } from './rules.js';
 import { brl, cents, min } from './values.js';
 
 /** What a caller can create an order with, or amend it to, as responses say it. */
@@ -42,9 +42,16 @@ export function randomContent(dice: Dice): Content {
       ...(dice.once(3) ? [coffee] : []),
     ],
     ...{ total: brl(total), eligible_total: brl(eligible), payment_methods: randomPayments(dice, total) },
+    earn_amount: randomEarnAmount(dice, eligible),
     metadata: dice.pick<Record<string, string>>([{}, {}, { channel: 'app' }, { channel: 'app', till: '3' }]),
     store: randomStore(dice),
   };
+}
+
+/** Usually none, and otherwise often exactly what a policy allows, or a centavo more. */
+function randomEarnAmount(dice: Dice, eligible: bigint): string | null {
+  if (!dice.once(3)) return null;
+  return brl(dice.pick([eligible / 20n, eligible / 20n, eligible / 5n, eligible / 20n + 1n, eligible, 0n]));
 }
 
 /** Payment methods that usually add up to at most an amount, rarely to a centavo more. */
@@ -83,11 +90,18 @@ export function inAnyForm(dice: Dice, value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, inAnyForm(dice, member)]));
 }
 
-/** What is wrong with a content by itself, and with other members of its request. */
-export const contentRefusals = (content: Amounts, ...others: (string | false)[]): (Outcome | false)[] => [
+/** What is wrong with a content by itself and under a policy, and with other members of its request. */
+export const contentRefusals = (rules: Rules, content: Amounts, ...others: (string | false)[]): (Outcome | false)[] => [
   invalid(cents(content.eligible_total) > cents(content.total) && 'eligible_total', ...others),
   exceedsTotal(content.total, 0n, content.payment_methods),
+  asksTooMuch(rules, content),
 ];
+
+function asksTooMuch(rules: Rules, content: Amounts): Outcome | false {
+  const most = mostToAsk(rules, content);
+  const isTooMuch = content.earn_amount !== null && cents(content.earn_amount) > most;
+  return isTooMuch && problem('earn_amount_exceeds_maximum', { maximum: brl(most) }, pointersTo('earn_amount'));
+}
 
 export function exceedsTotal(total: string, redeem: bigint, payments: Amounts['payment_methods']): Outcome | false {
   const members = { total, redeemed: brl(redeem), payments: brl(paid(payments)) };
@@ -99,6 +113,7 @@ export function exceedsTotal(total: string, redeem: bigint, payments: Amounts['p
 export function differingMembers(a: Content, b: Content): string[] {
   // "at most `total`, which is the default": by default it does not differ where `total` does.
   const isDefault = a.eligible_total === a.total && b.eligible_total === b.total;
-  const names = ['items', 'total', 'payment_methods', 'metadata', 'store', ...(isDefault ? [] : ['eligible_total'])];
+  const names = ['items', 'total', 'payment_methods', 'metadata', 'store', 'earn_amount'];
+  if (!isDefault) names.push('eligible_total');
   return (names as (keyof Content)[]).filter((name) => !isDeepStrictEqual(a[name], b[name]));
 }

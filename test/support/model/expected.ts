@@ -70,6 +70,8 @@ const PROBLEMS = {
   precondition_failed: [412, 'read_order'],
   payments_exceed_total: [422, 'fix_request'],
   redemption_exceeds_maximum: [422, 'fix_request'],
+  redemption_below_minimum: [422, 'fix_request'],
+  earn_amount_exceeds_maximum: [422, 'fix_request'],
   grant_exceeds_maximum: [422, 'fix_request'],
   refund_exceeds_total: [422, 'fix_request'],
 } as const;

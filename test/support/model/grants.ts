@@ -1,7 +1,7 @@
 import { contentRefusals, randomContent, randomStore } from './content.js';
 import type { Dice } from './dice.js';
 import { anId, count, invalid, oneOf, type Outcome, pointersTo, problem, share } from './expected.js';
-import { limitsView, paymentsView, quotedToReceive } from './order.js';
+import { belowMinimum, limitsView, paymentsView, quotedToReceive } from './order.js';
 import { REASONS } from './order-operations.js';
 import { grantValidity, maximumOf, type Rules, type Validity } from './rules.js';
 import { requestOf, type Shop } from './shop.js';
@@ -65,19 +65,30 @@ export async function grantCashback(shop: Shop, dice: Dice): Promise<void> {
   const refusals = [
     // "The days are the first and the last on which it can be spent."
     invalid(to !== undefined && (to < today || (from ?? today) > to) && 'expires_on', amount === 0n && 'amount'),
-    amount > most && problem('grant_exceeds_maximum', { maximum: brl(most) }, pointersTo('amount')),
+    amount > most &&
+      problem('grant_exceeds_maximum', { maximum: brl(most), limited_by: 'grant' }, pointersTo('amount')),
+    exceedsDay(shop, amount),
   ];
   const answer = await shop.write(requestOf(dice, 'POST', '/grants', request), refusals, () => {
     const validity = grantValidity(rules, now, from, to);
     const cause = { at: now, by: shop.by, store: request.store };
     const credit = shop.wallet(document).add('grant', request.external_id, amount, validity, cause);
     const never = { voided: 0n, voidedAt: undefined, voidedBy: null, voidReason: undefined };
+    shop.grantedToday.add(shop.by, amount);
     shop.grants.push({ id: '', request, validity, credit, createdAt: now, createdBy: shop.by, ...never });
     return { status: 201, body: grantView(shop, shop.grants.at(-1)!), replayed: false };
   });
   if (!answer) return;
   shop.grants.at(-1)!.id = answer.body.id;
   shop.wallet(document).id = answer.body.wallet_id as string;
+}
+
+/** "`grant_daily_maximum`: per API user and day; all of a merchant's together four times as much" */
+function exceedsDay(shop: Shop, amount: bigint): Outcome | false {
+  const left = shop.grantedToday.left(shop.by, shop.rules.grantDailyMaximum);
+  if (amount <= left) return false;
+  count('a user has granted enough for a day');
+  return problem('grant_exceeds_maximum', { maximum: brl(left), limited_by: 'day' }, pointersTo('amount'));
 }
 
 /** Whether something of a grant can be voided, and whether something of it is held. */
@@ -147,17 +158,25 @@ export async function readGrant(shop: Shop, dice: Dice): Promise<void> {
 }
 
 export async function readPolicy(shop: Shop): Promise<void> {
-  await shop.send({ method: 'GET', path: '/policy' }, { status: 200, body: policyView(shop.rules) });
+  await shop.send(
+    { method: 'GET', path: '/policy' },
+    { status: 200, body: { ...policyView(shop.rules), upcoming: [] } },
+  );
 }
 
 function policyView(rules: Rules): object {
   const rates = Object.entries(rules.earnRates).map(([id, rate]) => [id, share(rate)] as const);
   return {
     ...{ earn_rate: share(rules.earnRate), earn_rates_by_payment_method: Object.fromEntries(rates) },
+    ...{ earn_minimum_total: brl(rules.earnMinimumTotal) },
+    earn_maximum: rules.earnMaximum === null ? null : brl(rules.earnMaximum),
+    earn_rate_maximum: rules.earnRateMaximum === null ? null : share(rules.earnRateMaximum),
     ...{ redeem_share: share(rules.redeemShare), redeem_minimum_total: brl(rules.redeemMinimumTotal) },
+    redeem_minimum: brl(rules.redeemMinimum),
     ...{ release_days: rules.releaseDays, validity_days: rules.validityDays, time_zone: rules.timeZone },
     ...{ order_ttl_minutes: rules.orderTtlMinutes, max_order_ttl_minutes: rules.maxOrderTtlMinutes },
-    ...{ grant_maximum: brl(rules.grantMaximum), document_check_digits: false },
+    ...{ grant_maximum: brl(rules.grantMaximum), grant_daily_maximum: brl(rules.grantDailyMaximum) },
+    document_check_digits: false,
   };
 }
 
@@ -166,14 +185,16 @@ export async function quote(shop: Shop, dice: Dice): Promise<void> {
   const { now, rules } = shop;
   const document = dice.once(4) ? undefined : shop.aDocument(dice);
   const content = randomContent(dice);
-  const { total, eligible_total, payment_methods } = content;
+  const { total, eligible_total, payment_methods, earn_amount } = content;
   const balance = document === undefined ? undefined : shop.wallet(document).available(now);
   const limits = maximumOf(rules, content, balance);
   const { maximum } = limits;
-  const given = dice.once(2) ? dice.pick([maximum, maximum + 1n, 0n, dice.amountUpTo(maximum)]) : undefined;
+  const given = dice.once(2)
+    ? dice.pick([maximum, maximum, maximum + 1n, 0n, 1n, dice.amountUpTo(maximum)])
+    : undefined;
   const redeem = given ?? 0n;
   const body = {
-    ...{ document, total, redeem: given === undefined ? undefined : brl(given) },
+    ...{ document, total, earn_amount, redeem: given === undefined ? undefined : brl(given) },
     eligible_total: eligible_total === total ? undefined : eligible_total,
     payment_methods: payment_methods.length === 0 ? dice.pick([undefined, []]) : payment_methods,
   };
@@ -184,9 +205,13 @@ export async function quote(shop: Shop, dice: Dice): Promise<void> {
   };
   const quoted = {
     cashback: { to_redeem: toRedeem || null, to_receive: quotedToReceive(rules, content, redeem, now) },
-    ...{ payment_methods: paymentsView(rules, payment_methods), amount_to_pay: brl(cents(total) - redeem) },
+    ...{ payment_methods: paymentsView(rules, content), amount_to_pay: brl(cents(total) - redeem) },
     policy: policyView(rules),
   };
-  const refusals = [...contentRefusals(content), redeem > maximum && exceeds];
+  const refusals = [
+    ...contentRefusals(rules, content),
+    belowMinimum(rules, redeem, 'redeem'),
+    redeem > maximum && exceeds,
+  ];
   await shop.write(requestOf(dice, 'POST', '/quotes', body), refusals, () => ({ status: 200, body: quoted }));
 }

@@ -3,7 +3,7 @@ import { type Content, contentBody, contentRefusals, differingMembers, exceedsTo
 import { randomContent, randomPayments, randomStore } from './content.js';
 import type { Dice } from './dice.js';
 import { count, invalid, oneOf, type Outcome, pointersTo, problem } from './expected.js';
-import { limitsView, Order } from './order.js';
+import { belowMinimum, limitsView, type Move, Order } from './order.js';
 import { earnedValidity, toReceive } from './rules.js';
 import { type Request, requestOf, type Shop } from './shop.js';
 import { brl, cents, instant, min, MINUTE } from './values.js';
@@ -39,7 +39,7 @@ export async function createOrder(shop: Shop, dice: Dice): Promise<void> {
   const externalId = shop.sequence.newExternalId();
   const order = new Order(externalId, document, content, now, expiresAt, rules, shop.wallet(document), shop.by);
   const request = creation(dice, externalId, content, document, requested);
-  const refusals = contentRefusals(content, !isAllowed(shop, requested) && 'expires_at');
+  const refusals = contentRefusals(rules, content, !isAllowed(shop, requested) && 'expires_at');
   const answer = await shop.write(request, refusals, () => ({ status: 201, body: order.view(now), replayed: false }));
   if (!answer) return;
   order.id = answer.body.id;
@@ -51,19 +51,20 @@ export async function createOrder(shop: Shop, dice: Dice): Promise<void> {
 export async function recreateOrder(shop: Shop, dice: Dice): Promise<void> {
   await shop.sweep();
   const order = shop.anOrder(dice);
-  const replayed = [order.contents[0]!, order.content];
+  const replayed = [order.carts[0]!, order.cart];
   const other = { ...order.content, total: brl(cents(order.content.total) + 100n), metadata: { other: 'x' } };
-  const content = dice.pick([...replayed, ...order.contents, other, { ...order.content, store: 'another' }]);
-  const document = dice.once(8) ? dice.pick(shop.sequence.documents) : order.document;
+  const known = dice.pick([...replayed, ...order.carts]);
+  const content = dice.pick([known.content, known.content, known.content, other, { ...other, store: 'another' }]);
+  const document = dice.once(8) ? dice.pick(shop.sequence.documents) : known.document;
   // "Both replay with the first `expires_at`, with the current one, and without one."
   const expiries = [undefined, order.firstExpiresAt, order.expiresAt];
   const expiresAt = dice.pick([...expiries, shop.now + 5 * MINUTE]);
   // "its `errors` point at each member that differs": from the first content or from the current one.
-  const same = [
-    ...(document === order.document ? [] : ['document']),
+  const differing = replayed.map((cart) => [
+    ...differingMembers(cart.content, content),
+    ...(document === cart.document ? [] : ['document']),
     ...(expiries.includes(expiresAt) ? [] : ['expires_at']),
-  ];
-  const differing = replayed.map((one) => [...differingMembers(one, content), ...same]);
+  ]);
   const pointers = oneOf(...differing.map((names) => pointersTo(...names)));
   const conflict = problem('external_id_conflict', { existing_id: order.id }, pointers);
   const request = creation(dice, order.externalId, content, document, expiresAt);
@@ -79,6 +80,7 @@ async function change(
   request: Request,
   refusals: (Outcome | false)[],
   happen: false | (() => void),
+  view: () => object = () => order.view(shop.now),
 ): Promise<void> {
   // "`complete` is repeated only with the version that was completed."
   const completed = request.path.endsWith('/complete') ? order.completedVersion : undefined;
@@ -100,7 +102,7 @@ async function change(
       order.changed(shop.now);
       if (ifMatch !== undefined) count('If-Match allows a change');
     }
-    return { status: 200, body: order.view(shop.now) };
+    return { status: 200, body: view() };
   });
 }
 
@@ -139,7 +141,8 @@ export async function holdCashback(shop: Shop, dice: Dice): Promise<void> {
     if (requested !== undefined) order.datedHold = { amount, expiresAt };
   };
   const exceeds = isOpen && amount > maximum && exceedsMaximum(limits, 'amount');
-  const refusals = [invalidExpiry, !isOpen && order.invalidTransition(), exceeds];
+  const below = isOpen && belowMinimum(order.rules, amount, 'amount');
+  const refusals = [invalidExpiry, !isOpen && order.invalidTransition(), exceeds, below];
   const isChange = isRenewal || amount !== held || expiresAt !== order.expiresAt;
   await change(shop, dice, order, request, refusals, isChange && happen);
 }
@@ -148,34 +151,42 @@ export async function amendOrder(shop: Shop, dice: Dice): Promise<void> {
   const order = shop.anOrder(dice, isHolding, isPending);
   const { content: current, held } = order;
   const more = { ...current, total: brl(cents(current.total) + 1n) };
-  const less = { ...current, total: '1.00', eligible_total: '1.00', payment_methods: [] };
+  const less = { ...current, total: '1.00', eligible_total: '1.00', payment_methods: [], earn_amount: null };
   const overpaid = { ...current, payment_methods: [{ id: 'pix', amount: more.total }] };
   const moved = { ...current, store: randomStore(dice) };
-  const content = dice.pick([randomContent(dice), less, less, current, order.contents[0]!, more, overpaid, moved]);
+  const first = order.carts[0]!.content;
+  const content = dice.pick([randomContent(dice), less, less, current, first, more, overpaid, moved]);
   const redeem = dice.pick([undefined, 'maximum']);
-  const [own, wrong] = dice.pick<[object, string | false]>([
+  const other = dice.pick(shop.sequence.documents);
+  const [own, wrong] = dice.pick<[Partial<Record<string, string>>, string | false]>([
     ...Array<[object, false]>(5).fill([{}, false]),
     [{ external_id: order.externalId, document: order.document }, false],
+    ...Array<[object, false]>(2).fill([{ document: other }, false]),
     // "any other member of the response, or another value, is a 400"
-    [{ document: '00000000000' }, 'document'],
+    [{ external_id: 'another' }, 'external_id'],
     [{ currency: 'BRL' }, 'currency'],
   ]);
   const body = { ...own, ...contentBody(dice, content), redeem };
+  const { document = order.document } = own;
+  const isMoved = document !== order.document;
   const limits = order.limits(shop.now, content);
   const refusals = [
-    ...contentRefusals(content, wrong),
+    ...contentRefusals(order.rules, content, wrong),
     !isPending(order) && order.invalidTransition(),
+    // "its document only while it holds nothing"
+    isMoved && held > 0n && order.invalidTransition('document'),
     held > limits.maximum && redeem === undefined && exceedsMaximum(limits),
   ];
   const happen = (): void => {
     if (held > 0n) count(held > limits.maximum ? 'an amendment lowers a hold' : 'an amendment keeps a hold');
     if (content.store !== current.store) count('an amendment changes the store');
-    order.content = content;
-    order.contents.push(content);
+    if (isMoved) count('an amendment changes the customer');
+    Object.assign(order, { content, document, wallet: shop.wallet(document) });
+    order.carts.push(order.cart);
     order.wallet.hold(order.cause(shop.now, shop.by), min(held, limits.maximum));
   };
   // "The content that the order already has changes nothing, so `version` and `updated_at` stay."
-  const isChange = differingMembers(content, current).length > 0;
+  const isChange = isMoved || differingMembers(content, current).length > 0;
   await change(shop, dice, order, requestOf(dice, 'PUT', `/orders/${order.id}`, body), refusals, isChange && happen);
 }
 
@@ -185,7 +196,7 @@ export async function completeOrder(shop: Shop, dice: Dice): Promise<void> {
   const { held, status, isOpen, lapsed, content, redeemedAmount, wallet, rules } = order;
   const limits = order.limits(now);
   const { maximum } = limits;
-  const others = [0n, maximum, maximum, maximum + 1n, dice.amountUpTo(maximum)];
+  const others = [0n, 1n, maximum, maximum, maximum + 1n, dice.amountUpTo(maximum)];
   const amounts = lapsed > 0n ? [lapsed, lapsed, lapsed, ...others] : [held, redeemedAmount, ...others];
   const given = dice.once(2) ? dice.pick(amounts) : undefined;
   const redeem = given ?? held + redeemedAmount;
@@ -203,6 +214,7 @@ export async function completeOrder(shop: Shop, dice: Dice): Promise<void> {
     (isOpen || isImpossible) && payments !== undefined && exceedsTotal(content.total, isOpen ? redeem : 0n, payments),
     given === undefined && lapsed > 0n && problem('redemption_lapsed', { lapsed: brl(lapsed), maximum: brl(maximum) }),
     // Of an amount that an expired order did not hold, the documents do not say which of the two it is.
+    isOpen && belowMinimum(rules, redeem, 'redeem'),
     isExceeding && status === 'expired' && noLonger,
     isExceeding && (status === 'pending' || redeem !== lapsed) && exceedsMaximum(limits, 'redeem'),
   ];
@@ -213,12 +225,65 @@ export async function completeOrder(shop: Shop, dice: Dice): Promise<void> {
     Object.assign(order, { status: 'completed', completedAt: now, completedVersion: order.version, lapsed: 0n });
     order.completedBy = shop.by;
     Object.assign(order, { redeemedAmount: redeem, finalPayments: payments });
-    order.granted = toReceive(rules, { ...content, payment_methods: order.payments }, redeem);
+    order.granted = toReceive(rules, { ...content, payment_methods: order.payments }, redeem).amount;
     if (order.granted > 0n)
       order.credit = wallet.add('earn', order.externalId, order.granted, earnedValidity(rules, now), cause);
   };
   const request = requestOf(dice, 'POST', `/orders/${order.id}/complete`, body);
   await change(shop, dice, order, request, refusals, isOpen && happen);
+}
+
+/** Corrects the customer of an order, or sends an earlier correction again. */
+export async function changeCustomer(shop: Shop, dice: Dice): Promise<void> {
+  const isFree = ({ move, credit, status, redeemedAmount, wallet }: Order): boolean =>
+    !move && status !== 'refunded' && redeemedAmount === 0n && credit !== undefined && wallet.free(credit) > 0n;
+  const isUsed = (order: Order): boolean => !order.move && order.redeemedAmount === 0n && order.credit !== undefined;
+  const order = shop.anOrder(dice, isFree, isFree, isUsed, ({ move }) => move !== undefined);
+  const { move, document: first, redeemedAmount } = order;
+  const documents = [...shop.sequence.documents].sort((a, b) => Number(a === first) - Number(b === first));
+  const document = dice.once(6) || move ? dice.pick(documents) : documents[0]!;
+  const [reason, wrong] = dice.pick<[string | undefined, string | false]>([
+    ...Array<[string, false]>(5).fill(['Typed wrongly', false]),
+    ['', false],
+    [undefined, 'reason'],
+    ['x'.repeat(501), 'reason'],
+  ]);
+  const request = requestOf(dice, 'PUT', `/orders/${order.id}/customer`, { document, reason });
+  const refusals = [
+    invalid(wrong),
+    invalid(move === undefined && document === first && 'document'),
+    !order.completedAt && order.invalidTransition(),
+    move !== undefined && document !== move.request.document && order.invalidTransition('document'),
+    move === undefined && redeemedAmount > 0n && order.invalidTransition(),
+  ];
+  const isChange = move === undefined;
+  const happen = (): void => {
+    order.move = moveCredit(shop, order, { document, reason: reason! });
+  };
+  await change(shop, dice, order, request, refusals, isChange && happen, () => {
+    const { request: done, moved, notMoved, ...made } = order.move!;
+    return {
+      ...{ order: order.view(shop.now), moved: brl(moved), not_moved: brl(notMoved), reason: done.reason },
+      ...{ created_at: instant(made.at), created_by: made.by },
+    };
+  });
+}
+
+function moveCredit(shop: Shop, order: Order, request: Move['request']): Move {
+  const { now, by } = shop;
+  const { credit, granted, wallet } = order;
+  const cause = order.cause(now, by);
+  const moved = credit === undefined ? 0n : wallet.moveOut(credit, order.left, cause);
+  const notMoved = granted - order.refunded('takenBack') - moved;
+  count(moved > 0n ? (notMoved > 0n ? 'a part moves' : 'all that was earned moves') : 'nothing moves');
+  if (order.refunds.length > 0) count('a refunded order gets another customer');
+  const other = shop.wallet(request.document);
+  if (moved > 0n && other.debt > 0n) count('what moves repays a debt');
+  const { availableAt, expiresAt } = credit ?? { availableAt: 0, expiresAt: 0 };
+  const validity = { availableAt, expiresAt, availableOn: '', expiresOn: '' };
+  const made = moved > 0n ? other.add('move_in', order.externalId, moved, validity, cause) : undefined;
+  Object.assign(order, { document: request.document, wallet: other, credit: made });
+  return { request, moved, notMoved, at: now, by };
 }
 
 export async function cancelOrder(shop: Shop, dice: Dice): Promise<void> {

@@ -1,17 +1,22 @@
 import type { Content } from './content.js';
-import { anId, anything, type Check, inAnyOrder, type Outcome, problem, share } from './expected.js';
-import { type Amounts, earnedValidity, maximumOf, rateOf, type Rules, toReceive, type Validity } from './rules.js';
+import { anId, type Check, inAnyOrder, type Outcome, pointersTo, problem, share } from './expected.js';
+import { type Amounts, type Earned, earnedValidity, maximumOf, rateOf } from './rules.js';
+import { type Rules, toReceive, type Validity } from './rules.js';
 import { brl, cents, instant, sum } from './values.js';
 import type { By, Cause, Credit, Part, Wallet } from './wallet.js';
 
 export interface Refund {
   /** The request, with two decimals, and what is known of the response. */
-  request: { external_id: string; amount: string; eligible_amount: string | undefined } & Told;
+  request: Record<'external_id' | 'amount', string> &
+    Record<'eligible_amount' | 'take_back', string | undefined> &
+    Told;
   body: Record<string, unknown>;
   amount: bigint;
   eligible: bigint;
   returned: bigint;
   takenBack: bigint;
+  /** What the customer loses of the earned cashback, taken back or not. */
+  due: bigint;
 }
 
 /** What a refund only keeps. */
@@ -27,11 +32,29 @@ export type Status = 'pending' | 'completed' | 'cancelled' | 'expired' | 'partia
 const TRANSITIONS: Record<Status, [allowed: string, operations: string]> = {
   pending: ['completed,cancelled', 'hold,amend,complete,cancel'],
   expired: ['pending,completed,cancelled', 'renew,complete,cancel'],
-  completed: ['partially_refunded,refunded', 'refund'],
-  partially_refunded: ['partially_refunded,refunded', 'refund'],
-  refunded: ['', ''],
+  completed: ['partially_refunded,refunded', 'refund,change_customer'],
+  partially_refunded: ['partially_refunded,refunded', 'refund,change_customer'],
+  refunded: ['', 'change_customer'],
   cancelled: ['', ''],
 };
+
+/** The correction of an order's customer. */
+export interface Move {
+  request: { document: string; reason: string };
+  moved: bigint;
+  notMoved: bigint;
+  at: number;
+  by: By;
+}
+
+/** A content that the order has had, and its customer. */
+export interface Cart {
+  content: Content;
+  document: string;
+}
+
+const operationsOf = (status: Status): ((value: unknown) => boolean)[] =>
+  TRANSITIONS[status].map((names) => inAnyOrder(names.split(',').filter(Boolean)));
 
 /** An order as OpenAPI's `OrderDto` describes it. */
 export class Order {
@@ -53,25 +76,26 @@ export class Order {
   redeemedAmount = 0n;
   granted = 0n;
   credit: Credit | undefined;
+  move: Move | undefined;
   readonly refunds: Refund[] = [];
   finalPayments: Amounts['payment_methods'] | undefined;
   /** Every content that the order has had, and its first expiry. */
-  readonly contents: Content[];
+  readonly carts: Cart[];
   readonly firstExpiresAt: number;
   /** The last request that held with an `expires_at`. */
   datedHold: { amount: bigint; expiresAt: number } | undefined;
 
   constructor(
     readonly externalId: string,
-    readonly document: string,
+    public document: string,
     public content: Content,
     readonly createdAt: number,
     public expiresAt: number,
     readonly rules: Rules,
-    readonly wallet: Wallet,
+    public wallet: Wallet,
     readonly createdBy: By,
   ) {
-    [this.updatedAt, this.contents, this.firstExpiresAt] = [createdAt, [content], expiresAt];
+    [this.updatedAt, this.carts, this.firstExpiresAt] = [createdAt, [{ content, document }], expiresAt];
   }
 
   get held(): bigint {
@@ -90,8 +114,23 @@ export class Order {
     return this.finalPayments ?? this.content.payment_methods;
   }
 
+  get cart(): Cart {
+    return { content: this.content, document: this.document };
+  }
+
+  /** "`L` is what is left of the earned cashback, less what was taken back or waived" */
+  get left(): bigint {
+    return this.granted - this.refunded('due');
+  }
+
+  /** What refunds need not take back: what has expired unspent, or stayed with the first customer. */
+  get lost(): bigint {
+    const waived = this.refunded('due') - this.refunded('takenBack');
+    return (this.credit?.expired ?? 0n) + (this.move?.notMoved ?? 0n) - waived;
+  }
+
   /** The sum of a member of the refunds. */
-  refunded(member: 'amount' | 'eligible' | 'returned' | 'takenBack'): bigint {
+  refunded(member: 'amount' | 'eligible' | 'returned' | 'takenBack' | 'due'): bigint {
     return sum(this.refunds.map((refund) => refund[member]));
   }
 
@@ -119,20 +158,23 @@ export class Order {
     this.changed(this.expiresAt);
   }
 
-  invalidTransition(): Outcome {
-    const [allowed, operations] = TRANSITIONS[this.status].map((names) => inAnyOrder(names.split(',').filter(Boolean)));
-    return problem('invalid_transition', { current_status: this.status, allowed, operations });
+  /** @param names of the members whose values make it impossible */
+  invalidTransition(...names: string[]): Outcome {
+    const [allowed, operations] = operationsOf(this.status);
+    const said = { current_status: this.status, allowed, operations };
+    return problem('invalid_transition', said, names.length > 0 ? pointersTo(...names) : undefined);
   }
 
   view(now: number): Record<string, unknown> {
     const { content, rules, held } = this;
+    const paid = { ...content, payment_methods: this.payments };
     const limits = this.isOpen ? this.limits(now) : { maximum: 0n, limitedBy: null };
     const date = (at: number | undefined): string | null => (at === undefined ? null : instant(at));
     // "An order expires within seconds after `expires_at`, or at once when an operation on it comes first".
     const expired: Check = (at) => String(at) >= instant(this.expiresAt) && String(at) <= instant(now);
     const [amount, returned] = [this.refunded('amount'), this.refunded('returned')];
     return {
-      ...{ ...content, payment_methods: paymentsView(rules, this.payments) },
+      ...{ ...content, payment_methods: paymentsView(rules, paid) },
       ...{ external_id: this.externalId, document: this.document, currency: 'BRL' },
       ...{ id: this.id || anId, status: this.status, version: this.version },
       // "`amount_to_pay` is `total` less what is held or redeemed."
@@ -145,6 +187,7 @@ export class Order {
         to_receive: this.isOpen ? quotedToReceive(rules, content, held, this.createdAt) : this.#received(now),
       },
       refunded: { amount: brl(amount), amount_to_pay_back: brl(amount - returned) },
+      operations: operationsOf(this.status)[1],
       ...{ created_at: date(this.createdAt), completed_at: date(this.completedAt) },
       ...{ expires_at: date(this.expiresAt), cancelled_at: date(this.cancelledAt) },
       ...{ created_by: this.createdBy, completed_by: this.completedBy, cancelled_by: this.cancelledBy },
@@ -155,7 +198,9 @@ export class Order {
 
   #received(now: number): Record<string, unknown> {
     // "Null, like the other dates, if the order was cancelled."
-    if (this.completedAt === undefined) return { amount: anything, taken_back: '0.00', status: 'none' };
+    if (this.completedAt === undefined) return { amount: '0.00', limited_by: null, taken_back: '0.00', status: 'none' };
+    const { content, rules, payments, redeemedAmount } = this;
+    const { limitedBy } = toReceive(rules, { ...content, payment_methods: payments }, redeemedAmount);
     const dates = earnedValidity(this.rules, this.completedAt);
     const takenBack = this.refunded('takenBack');
     // "Otherwise it is the first that is true"
@@ -166,22 +211,34 @@ export class Order {
       takenBack > 0n && 'partially_taken_back',
       now < dates.availableAt ? 'pending' : 'available',
     ].find(Boolean);
-    return { amount: brl(this.granted), taken_back: brl(takenBack), status, ...datesView(dates) };
+    const amount = brl(this.granted);
+    return { amount, limited_by: limitedBy, taken_back: brl(takenBack), status, ...datesView(dates) };
   }
 }
 
 /** "before completion, calculated as if the order had been completed at its creation" */
 export function quotedToReceive(rules: Rules, amounts: Amounts, redeemed: bigint, at: number): Record<string, unknown> {
-  const amount = brl(toReceive(rules, amounts, redeemed));
-  return { amount, taken_back: '0.00', status: 'quoted', ...datesView(earnedValidity(rules, at)) };
+  const earned: Earned = toReceive(rules, amounts, redeemed);
+  const said = { amount: brl(earned.amount), limited_by: earned.limitedBy, taken_back: '0.00', status: 'quoted' };
+  return { ...said, ...datesView(earnedValidity(rules, at)) };
 }
 
-function datesView({ availableAt, expiresAt, expiresOn }: Validity): Record<string, string> {
-  return { available_at: instant(availableAt), expires_at: instant(expiresAt), expires_on: expiresOn };
+function datesView({ availableAt, expiresAt, availableOn, expiresOn }: Validity): Record<string, string> {
+  const instants = { available_at: instant(availableAt), expires_at: instant(expiresAt) };
+  return { ...instants, available_on: availableOn, expires_on: expiresOn };
 }
 
-export const paymentsView = (rules: Rules, payments: Amounts['payment_methods']): unknown[] =>
-  payments.map((payment) => ({ ...payment, earn_rate: share(rateOf(rules, payment.id)) }));
+/** "null if the order has an `earn_amount`" */
+export const paymentsView = (rules: Rules, { payment_methods, earn_amount }: Amounts): unknown[] =>
+  payment_methods.map((payment) => {
+    return { ...payment, earn_rate: earn_amount === null ? share(rateOf(rules, payment.id)) : null };
+  });
+
+/** "`redeem_minimum`: the least that can be redeemed at once" */
+export function belowMinimum({ redeemMinimum }: Rules, amount: bigint, name: string): Outcome | false {
+  const isBelow = amount > 0n && amount < redeemMinimum;
+  return isBelow && problem('redemption_below_minimum', { minimum: brl(redeemMinimum) }, pointersTo(name));
+}
 
 export const limitsView = ({ maximum, limitedBy }: ReturnType<typeof maximumOf>): object => ({
   ...{ maximum: brl(maximum), limited_by: limitedBy },

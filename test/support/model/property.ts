@@ -14,7 +14,7 @@ import { missing } from './required.js';
 import { policies, policyArguments, type Rules } from './rules.js';
 import { runChain } from './sequence.js';
 import { Sequence } from './shop.js';
-import { DAY } from './values.js';
+import { DAY, localDate, min } from './values.js';
 import { rowsOf } from '../wallets.js';
 import type { By } from './wallet.js';
 
@@ -38,6 +38,7 @@ export interface ModelMerchant {
   name: string;
   rules: Rules;
   users: ModelUser[];
+  grantedToday: GrantedToday;
   /** Changes the earn rate and the share that can be redeemed. */
   set: (rules: Rules) => Promise<void>;
 }
@@ -45,6 +46,37 @@ export interface ModelMerchant {
 export interface ModelUser {
   by: By;
   client: () => Promise<Client>;
+}
+
+/** What each user has granted on the current day of a merchant. A void changes nothing. */
+export class GrantedToday {
+  #day = '';
+  readonly #byUser = new Map<string, bigint>();
+
+  constructor(
+    private readonly clock: FrozenClock,
+    private readonly timeZone: string,
+  ) {}
+
+  add(by: By, amount: bigint): void {
+    this.#begin();
+    for (const key of [by!.user_id, 'all']) this.#byUser.set(key, this.#of(key) + amount);
+  }
+
+  left(by: By, maximum: bigint): bigint {
+    this.#begin();
+    return min(maximum - this.#of(by!.user_id), 4n * maximum - this.#of('all'));
+  }
+
+  #begin(): void {
+    const today = localDate(this.clock.ms, this.timeZone);
+    if (today !== this.#day) this.#byUser.clear();
+    this.#day = today;
+  }
+
+  #of(key: string): bigint {
+    return this.#byUser.get(key) ?? 0n;
+  }
 }
 
 interface Running {
@@ -131,8 +163,10 @@ export function testModel({ sequences: count, isWhole }: { sequences: number; is
 async function expectAuthors(service: Service): Promise<void> {
   const rows = await rowsOf(
     service,
-    `SELECT e.* FROM cashback_entries e
-      WHERE NOT CASE WHEN e.made_by IS NOT NULL THEN e.made_by IN (SELECT id FROM api_users) AND e.kind <> 'expire'
+    // Events are kept for a time.
+    `SELECT e.* FROM cashback_entries e JOIN event_feeds f ON f.merchant_id = e.merchant_id
+      WHERE e.created_at >= f.kept_since
+        AND NOT CASE WHEN e.made_by IS NOT NULL THEN e.made_by IN (SELECT id FROM api_users) AND e.kind <> 'expire'
                      WHEN e.kind = 'expire' THEN TRUE
                      ELSE e.kind IN ('take_back', 'repay') AND e.refund_id IS NULL
                           AND EXISTS (SELECT 1 FROM events v WHERE v.subject_id = e.order_id AND v.type = 'order.expired' AND v.occurred_at = e.created_at) END`,
@@ -158,7 +192,7 @@ async function startMerchants(sequences: number): Promise<Running> {
       users.push({ by: { user_id: userId, name: till }, client: loggedIn(service, clock, email) });
     }
     const merchant: ModelMerchant = {
-      ...{ id, name, rules, users },
+      ...{ id, name, rules, users, grantedToday: new GrantedToday(clock, rules.timeZone) },
       set: async (changed) => {
         // In this process, because the instance of another one would read it only after a second.
         const policy = { earnRateBps: Number(changed.earnRate), redeemShareBps: Number(changed.redeemShare) };

@@ -91,7 +91,8 @@ export async function readWallet(shop: Shop, dice: Dice): Promise<void> {
     const type = kind === 'grant' ? 'grant' : 'order';
     return {
       ...{ id: anId, amount: brl(amount), remaining: brl(remaining), held: brl(wallet.heldOf(credit)) },
-      ...{ available_at: anything, expires_at: instant(expiresAt) },
+      ...{ available_at: instant(credit.availableAt), expires_at: instant(expiresAt) },
+      available_on: localDate(credit.availableAt, shop.rules.timeZone),
       ...{ expires_on: localDate(expiresAt - 1, shop.rules.timeZone), store: credit.store },
       source: { type, id: anId, external_id: origin, reason: anything, return: kind === 'return' },
     };

@@ -5,18 +5,24 @@ const CHANGE =
 
 /** The outcomes of each operation. */
 const OUTCOMES: Record<string, string> = {
-  'POST /orders': '201, 201 replayed, validation_failed, external_id_conflict, payments_exceed_total',
-  'PUT /orders/{id}': `${CHANGE}, payments_exceed_total, redemption_exceeds_maximum`,
-  'PUT /orders/{id}/redemption': `${CHANGE}, redemption_exceeds_maximum`,
+  'POST /orders':
+    '201, 201 replayed, validation_failed, external_id_conflict, payments_exceed_total, earn_amount_exceeds_maximum',
+  'PUT /orders/{id}': `${CHANGE}, payments_exceed_total, earn_amount_exceeds_maximum, redemption_exceeds_maximum`,
+  'PUT /orders/{id}/customer': CHANGE,
+  'PUT /orders/{id}/redemption': `${CHANGE}, redemption_below_minimum, redemption_exceeds_maximum`,
   'POST /orders/{id}/complete':
     'of another merchant, 200, malformed_request, invalid_transition, precondition_failed, redemption_lapsed, ' +
-    'redemption_no_longer_available, redemption_exceeds_maximum, payments_exceed_total',
+    'redemption_no_longer_available, redemption_below_minimum, redemption_exceeds_maximum, payments_exceed_total',
   'POST /orders/{id}/cancel': CHANGE,
   'POST /orders/{id}/refunds':
     'of another merchant, 201, 201 replayed, validation_failed, external_id_conflict, invalid_transition, refund_exceeds_total',
+  'POST /orders/{id}/refunds/quote':
+    'of another merchant, 200, validation_failed, invalid_transition, refund_exceeds_total',
   'POST /grants': '201, 201 replayed, validation_failed, external_id_conflict, grant_exceeds_maximum',
   'POST /grants/{id}/void': 'of another merchant, 200, validation_failed',
-  'POST /quotes': '200, validation_failed, payments_exceed_total, redemption_exceeds_maximum',
+  'POST /quotes':
+    '200, validation_failed, payments_exceed_total, earn_amount_exceeds_maximum, redemption_below_minimum, ' +
+    'redemption_exceeds_maximum',
   'POST /wallets/search': '200',
   'POST /orders/search': '200',
   'GET /orders': '200',
@@ -41,7 +47,17 @@ const STATES = [
   'an amendment keeps a hold',
   'an amendment lowers a hold',
   'an amendment changes the store',
+  'an amendment changes the customer',
   'an order is cancelled with a reason',
+  'all that was earned moves',
+  'a part moves',
+  'nothing moves',
+  'a refunded order gets another customer',
+  'what moves repays a debt',
+  'a refund takes nothing back for cashback that did not move',
+  'a refund takes back the least that it can',
+  'a refund takes back all that is left',
+  'a user has granted enough for a day',
   'a lapsed hold is redeemed at completion',
   'a lapsed hold is not redeemed at completion',
   'a credit expires unspent',

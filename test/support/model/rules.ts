@@ -3,21 +3,27 @@ import { addDays, brl, cents, localDate, max, min, startOfDay, sum } from './val
 /** The default policy of docs/cashback.md. Rates and shares are basis points. */
 const DEFAULTS = {
   ...{ earnRate: 500n, earnRates: {} as Record<string, bigint>, redeemShare: 5000n, redeemMinimumTotal: 0n },
+  ...{ earnMinimumTotal: 0n, redeemMinimum: 0n },
+  ...{ earnMaximum: null as bigint | null, earnRateMaximum: null as bigint | null },
   ...{ releaseDays: 8, validityDays: 180, timeZone: 'America/Sao_Paulo' },
-  ...{ orderTtlMinutes: 30, maxOrderTtlMinutes: 10_080, grantMaximum: 100_000n },
+  ...{ orderTtlMinutes: 30, maxOrderTtlMinutes: 10_080, grantMaximum: 100_000n, grantDailyMaximum: 500_000n },
 };
 export type Rules = typeof DEFAULTS;
 const ALL_NOW = { redeemShare: 10_000n, releaseDays: 0 };
 
 /** Policies under which dates, rates and limits meet often. Days of Havana begin at 01:00 once a year. */
 export const policies: Record<string, Rules> = {
-  usual: { ...DEFAULTS, earnRates: { pix: 700n, boleto: 0n } },
-  immediate: { ...DEFAULTS, ...ALL_NOW, earnRate: 5000n, validityDays: 1 },
-  far: { ...DEFAULTS, ...ALL_NOW, earnRate: 10_000n, validityDays: 3, timeZone: 'Pacific/Kiritimati' },
+  usual: { ...DEFAULTS, earnRates: { pix: 700n, boleto: 0n }, earnRateMaximum: 500n },
+  immediate: { ...DEFAULTS, ...ALL_NOW, earnRate: 5000n, earnMaximum: 4000n, validityDays: 1 },
+  far: {
+    ...{ ...DEFAULTS, ...ALL_NOW, earnRate: 10_000n, earnRateMaximum: 10_000n },
+    ...{ validityDays: 3, timeZone: 'Pacific/Kiritimati' },
+  },
   odd: {
     ...{ earnRate: 725n, earnRates: { card: 333n }, redeemShare: 9999n, redeemMinimumTotal: 5000n },
+    ...{ earnMinimumTotal: 1001n, earnMaximum: 700n, earnRateMaximum: 2000n, redeemMinimum: 150n },
     ...{ releaseDays: 1, validityDays: 2, timeZone: 'America/Havana' },
-    ...{ orderTtlMinutes: 10, maxOrderTtlMinutes: 4320, grantMaximum: 5000n },
+    ...{ orderTtlMinutes: 10, maxOrderTtlMinutes: 4320, grantMaximum: 5000n, grantDailyMaximum: 6000n },
   },
 };
 
@@ -27,7 +33,11 @@ export function policyArguments(rules: Rules): string[] {
   const rates = Object.entries(rules.earnRates).flatMap(([id, rate]) => ['--earn-rate', `${id}=${percent(rate)}`]);
   const values = {
     ...{ '--earn-rate': percent(rules.earnRate), '--redeem-share': percent(rules.redeemShare) },
-    ...{ '--redeem-minimum-total': brl(rules.redeemMinimumTotal), '--grant-maximum': brl(rules.grantMaximum) },
+    ...{ '--redeem-minimum-total': brl(rules.redeemMinimumTotal), '--redeem-minimum': brl(rules.redeemMinimum) },
+    ...{ '--earn-minimum-total': brl(rules.earnMinimumTotal), '--grant-maximum': brl(rules.grantMaximum) },
+    ...{ '--grant-daily-maximum': brl(rules.grantDailyMaximum) },
+    ...(rules.earnMaximum !== null && { '--earn-maximum': brl(rules.earnMaximum) }),
+    ...(rules.earnRateMaximum !== null && { '--earn-rate-maximum': percent(rules.earnRateMaximum) }),
     ...{ '--release-days': rules.releaseDays, '--validity-days': rules.validityDays, '--time-zone': rules.timeZone },
     ...{ '--order-ttl-minutes': rules.orderTtlMinutes, '--max-order-ttl-minutes': rules.maxOrderTtlMinutes },
   };
@@ -39,6 +49,8 @@ export interface Amounts {
   total: string;
   eligible_total: string;
   payment_methods: { id: string; amount: string }[];
+  /** Null if the policy's rates decide. */
+  earn_amount: string | null;
 }
 
 /** "rates match `payment_methods[].id` ignoring ASCII case" */
@@ -56,18 +68,47 @@ export function maximumOf(
   if (total < rules.redeemMinimumTotal) return { maximum: 0n, limitedBy: 'minimum_total' };
   const share = (cents(amounts.eligible_total) * rules.redeemShare) / 10_000n;
   const maximum = min(balance ?? share, share);
+  if (maximum < rules.redeemMinimum) return { maximum: 0n, limitedBy: 'redeem_minimum' };
   // "`order_share` where the share is less than both `B` and `T`; else `balance` where `B` is less than `T`"
   if (share < total && (balance === undefined || share < balance)) return { maximum, limitedBy: 'order_share' };
   return { maximum, limitedBy: balance !== undefined && balance < total ? 'balance' : null };
 }
 
-/** "to receive `= floor( (E − R) × (Σ A_i r_i + U r_0) / ((ΣA_i + U) × 10000) )`; 0 where `ΣA_i + U = 0`" */
-export function toReceive(rules: Rules, { total, eligible_total, payment_methods }: Amounts, redeemed: bigint): bigint {
+/** What an order earns, and what limits it. */
+export interface Earned {
+  amount: bigint;
+  limitedBy: string | null;
+}
+
+/** "0 where `T < earn_minimum_total`, at most `earn_maximum`" */
+export function toReceive(rules: Rules, amounts: Amounts, redeemed: bigint): Earned {
+  if (cents(amounts.total) < rules.earnMinimumTotal) return { amount: 0n, limitedBy: 'minimum_total' };
+  const amount = unlimited(rules, amounts, redeemed);
+  const { earnMaximum } = rules;
+  const isLimited = earnMaximum !== null && amount > earnMaximum;
+  return isLimited ? { amount: earnMaximum, limitedBy: 'maximum' } : { amount, limitedBy: null };
+}
+
+/** "at most `floor(E × earn_rate_maximum)`", and without `earn_rate_maximum` only "0.00" */
+export const mostToAsk = ({ earnRateMaximum }: Rules, { eligible_total }: Amounts): bigint =>
+  (cents(eligible_total) * (earnRateMaximum ?? 0n)) / 10_000n;
+
+/**
+ * "to receive `= floor( (E − R) × (Σ A_i r_i + U r_0) / ((ΣA_i + U) × 10000) )`; 0 where `ΣA_i + U = 0`", or
+ * "`floor(earn_amount × (E − R) / E)`; 0 where `E` is 0"
+ */
+function unlimited(
+  rules: Rules,
+  { total, eligible_total, payment_methods, earn_amount }: Amounts,
+  redeemed: bigint,
+): bigint {
+  const eligible = cents(eligible_total);
+  if (earn_amount !== null) return eligible === 0n ? 0n : (cents(earn_amount) * (eligible - redeemed)) / eligible;
   const uncovered = max(0n, cents(total) - paid(payment_methods) - redeemed);
   const base = paid(payment_methods) + uncovered;
   const rated = payment_methods.map(({ id, amount }) => cents(amount) * rateOf(rules, id));
   if (base === 0n) return 0n;
-  return ((cents(eligible_total) - redeemed) * (sum(rated) + uncovered * rules.earnRate)) / (base * 10_000n);
+  return ((eligible - redeemed) * (sum(rated) + uncovered * rules.earnRate)) / (base * 10_000n);
 }
 
 export interface Validity {

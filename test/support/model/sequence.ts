@@ -1,7 +1,7 @@
 import { Dice } from './dice.js';
 import { count } from './expected.js';
 import { grantCashback, quote, readGrant, readPolicy, repeatGrant, voidGrant } from './grants.js';
-import { amendOrder, cancelOrder, completeOrder } from './order-operations.js';
+import { amendOrder, cancelOrder, changeCustomer, completeOrder } from './order-operations.js';
 import { createOrder, holdCashback, recreateOrder } from './order-operations.js';
 import { listOrders, readOrder, readRefunds, readWallet } from './reads.js';
 import { refundOrder, repeatRefund } from './refund-operations.js';
@@ -21,6 +21,10 @@ const CHAINS: [number, ...Operation[]][] = [
   // Credits expire while they are held or redeemed, and what returns expires and returns again.
   [3, grantCashback, createOrder, holdCashback, passTime, holdCashback, passTime, cancelOrder],
   [5, createOrder, holdCashback, completeOrder, passTime, passTime, refundOrder, passTime, passTime, refundOrder],
+  // An order gets another customer after its cashback was spent, held, partly taken back, or had expired.
+  [4, createOrder, completeOrder, changeCustomer, refundOrder, refundOrder],
+  [3, createOrder, completeOrder, refundOrder, passTime, changeCustomer, passTime, refundOrder],
+  [3, createOrder, completeOrder, createOrder, holdCashback, changeCustomer, changeCustomer, refundOrder],
   [5, createOrder],
   [4, grantCashback],
   [7, holdCashback],
@@ -28,6 +32,7 @@ const CHAINS: [number, ...Operation[]][] = [
   [4, passTime],
   [6, refundOrder],
   [5, amendOrder],
+  [3, changeCustomer],
   [3, quote],
   [2, cancelOrder],
   [2, voidGrant],

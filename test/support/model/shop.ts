@@ -5,9 +5,9 @@ import { anId, anything, count, differences, oneOf, type Outcome, outcomeDiffere
 import type { Dice } from './dice.js';
 import type { Grant } from './grants.js';
 import type { Order } from './order.js';
-import type { ModelMerchant, ModelUser } from './property.js';
+import type { GrantedToday, ModelMerchant, ModelUser } from './property.js';
 import type { Rules } from './rules.js';
-import { brl, instant, sum } from './values.js';
+import { brl, instant, localDate, sum } from './values.js';
 import { type By, type Credit, Wallet } from './wallet.js';
 
 export interface Request {
@@ -105,6 +105,10 @@ export class Shop {
   get #user(): ModelUser {
     const { users } = this.merchant;
     return users[this.#turn % users.length]!;
+  }
+
+  get grantedToday(): GrantedToday {
+    return this.merchant.grantedToday;
   }
 
   /** Who sends the next request. */
@@ -227,13 +231,18 @@ export class Shop {
     const { now } = this;
     const wallet = this.wallet(document);
     const open = wallet.open(now);
+    /** The amount of the next date, with the last day before the date or the day that begins with it. */
+    const dated = (member: string, before: number, dateOf: (credit: Credit) => number): object | null => {
+      const next = nextAmount(wallet, open, dateOf);
+      return next && { ...next, [member]: localDate(Date.parse(next.at) - before, this.rules.timeZone) };
+    };
     return {
       // "null for an unknown customer": the documents do not say whether an order makes a customer known.
       id: wallet.id ?? (wallet.entries.length > 0 ? anId : oneOf(null, anId)),
       ...{ available: brl(wallet.available(now)), pending: brl(wallet.pending(now)) },
       ...{ held: brl(wallet.held()), debt: brl(wallet.debt) },
-      next_release: nextAmount(wallet, open, ({ availableAt }) => (availableAt > now ? availableAt : Infinity)),
-      next_expiry: nextAmount(wallet, open, ({ availableAt, expiresAt }) => (availableAt > now ? Infinity : expiresAt)),
+      next_release: dated('available_on', 0, ({ availableAt }) => (availableAt > now ? availableAt : Infinity)),
+      next_expiry: dated('expires_on', 1, ({ availableAt, expiresAt }) => (availableAt > now ? Infinity : expiresAt)),
     };
   }
 }

@@ -8,7 +8,7 @@ export type By = { user_id: string; name: string } | null;
 /** One amount that was earned, granted, or made by a refund: cashback.md, "Wallet". */
 export interface Credit {
   n: number;
-  kind: 'earn' | 'grant' | 'return';
+  kind: 'earn' | 'grant' | 'return' | 'move_in';
   /** The external ID of its order or grant. */
   origin: string;
   /** "the store that owes it": "a returned amount has that of the credit it came from" */
@@ -105,7 +105,7 @@ export class Wallet {
     }
   }
 
-  add(kind: 'earn' | 'grant', origin: string, amount: bigint, validity: Validity, cause: Cause): Credit {
+  add(kind: 'earn' | 'grant' | 'move_in', origin: string, amount: bigint, validity: Validity, cause: Cause): Credit {
     const credit = this.#make({ kind, origin, amount, store: cause.store, ...validity }, cause);
     this.#repay(kind, cause);
     return credit;
@@ -195,6 +195,11 @@ export class Wallet {
     if (this.held() > 0n) count('a refund leaves a debt beside what is held');
     this.debt += missing;
     this.#write('debt', missing, cause);
+  }
+
+  /** "what is left of the order's credit and not held" @returns the amount */
+  moveOut(credit: Credit, most: bigint, cause: OrderCause): bigint {
+    return this.#draw('move_out', credit, min(this.free(credit), most), cause);
   }
 
   /** The credit of a grant "and those that refunds made from it" */

@@ -1,4 +1,4 @@
-import { type Edit, granted, MINUTES, namedGrant, order, refund, UNKNOWN, wallet } from './statements.js';
+import { correction, type Edit, granted, MINUTES, namedGrant, order, refund, UNKNOWN, wallet } from './statements.js';
 
 export const WALLET_EDITS: Edit[] = [
   ['a higher balance', wallet('plain', 'balance_cents = balance_cents + 1')],
@@ -50,7 +50,10 @@ export const ORDER_EDITS: Edit[] = [
   ['a completed order that is pending', order('redeemed', "status = 'pending'")],
   [
     'all members of a completed order changed to pending',
-    order('plain', "status = 'pending', completed_at = NULL, final_payment_methods = NULL, earned_cents = 0"),
+    order(
+      'plain',
+      "status = 'pending', completed_at = NULL, final_payment_methods = NULL, earned_cents = 0, kept_cents = 0",
+    ),
   ],
   ['a completed order that is cancelled', order('redeemed', "status = 'cancelled'")],
   ['a completed order that is refunded', order('redeemed', "status = 'refunded'")],
@@ -150,31 +153,68 @@ export const ORDER_EDITS: Edit[] = [
   ['no store of a completed order', order('redeemed', 'store = NULL')],
   ['a store of a cancelled order', order('cancelled', "store = 'SP-014'")],
   ['a deleted order', 'DELETE FROM orders WHERE id = {redeemed.order}'],
+  ['a deleted order at version 1', 'DELETE FROM orders WHERE id = {open.order}'],
+  ['a different external_id of an order at version 1', order('open', "external_id = 'other'")],
+  ['a different total of an order at version 1', order('open', 'total_cents = total_cents + 1')],
+  ['a different user who created an order', order('plain', `created_by = ${UNKNOWN}`)],
+  ['less left of the earned cashback', order('redeemed', 'kept_cents = kept_cents - 1')],
+  ['nothing left of the earned cashback after refunds', order('partial', 'kept_cents = 0')],
+  ['more left of the earned cashback after its customer was corrected', order('moved', 'kept_cents = kept_cents + 1')],
+  ['less lost when the customer was corrected', order('moved', 'lost_cents = lost_cents - 1')],
+  ['more lost when the customer was corrected', order('moved', 'lost_cents = lost_cents + 1')],
+  ['cashback lost by an order that kept its customer', order('redeemed', 'lost_cents = 1')],
+  ['another earn_amount', order('asked', 'earn_amount_cents = earn_amount_cents - 1')],
+  ['no earn_amount', order('asked', 'earn_amount_cents = NULL')],
+  ['an earn_amount that the policy does not allow', order('plain', 'earn_amount_cents = earned_cents')],
+  ['an earn_amount of an order at version 1', order('open', 'earn_amount_cents = 0')],
+  [
+    'a higher earn_rate_maximum in the policy, so that a refund could take back less',
+    order('asked', "policy = JSON_SET(policy, '$.earnRateMaximumBps', 500)"),
+  ],
+  ['the document of the first customer', order('moved', 'document = {previous.document}')],
+];
+
+export const CORRECTION_EDITS: Edit[] = [
+  ['a version that is not its own', correction('moved', 'version = version + 1')],
+  ['a version before the completion', correction('moved', 'version = 1')],
+  ['more moved', correction('moved', 'moved_cents = moved_cents + 1')],
+  ['less moved', correction('moved', 'moved_cents = moved_cents - 1')],
+  ['an amount that did not move', correction('stayed', 'moved_cents = 1')],
+  ['another first customer', correction('moved', 'previous_wallet_id = {plain.wallet}')],
+  ['another first customer where nothing moved', correction('stayed', 'previous_wallet_id = {redeemed.wallet}')],
+  ['another customer', correction('moved', 'wallet_id = {plain.wallet}')],
+  ['another customer where nothing moved', correction('stayed', 'wallet_id = {redeemed.wallet}')],
+  ['another merchant', correction('moved', 'merchant_id = {patient.id}')],
+  ['a different instant', correction('moved', `created_at = created_at + ${MINUTES}`)],
+  ['a different instant where nothing moved', correction('stayed', `created_at = created_at - ${MINUTES}`)],
+  ['another user', correction('moved', `created_by = ${UNKNOWN}`)],
+  ['another user where nothing moved', correction('stayed', "created_by = 'operator'")],
+  ['a deleted correction', 'DELETE FROM customer_changes WHERE order_id = {moved.order}'],
+  ['a deleted correction where nothing moved', 'DELETE FROM customer_changes WHERE order_id = {stayed.order}'],
+  ['a correction of another order', correction('stayed', 'order_id = {redeemed.order}')],
+  ['a correction of an order that does not exist', correction('stayed', `order_id = ${UNKNOWN}`)],
+  [
+    'a correction that was never made',
+    `INSERT INTO customer_changes SELECT {redeemed.order}, merchant_id, 3, previous_wallet_id, wallet_id, 0, NULL, created_at, created_by
+       FROM customer_changes WHERE order_id = {stayed.order}`,
+  ],
 ];
 
 /**
  * Edits that cannot be found, because no other row contains the same value. The test checks that each stays unnoticed.
  */
 export const UNNOTICED_EDITS: Edit[] = [
-  [
-    'a different external_id of an order at version 1, because only the caller knows it',
-    order('open', "external_id = 'other'"),
-  ],
-  [
-    'a different total of an order at version 1, because it has no event',
-    order('open', 'total_cents = total_cents + 1'),
-  ],
   ['different items of an order, because their prices need not add up to the total', order('plain', "items = '[]'")],
-  [
-    'a refund without the eligible part that its request has, because only the caller knows what it sent',
-    refund('shipped', 'requested_eligible_cents = NULL'),
-  ],
   ['a different reason of a grant, because it is free text', granted('pending', "reason = 'other'")],
   ['a different note of a grant', namedGrant('pending', "note = 'other'")],
   ['a different reason of a void', namedGrant('voided', "void_reason = 'other'")],
   ['a different reason of a cancellation', order('cancelled', "cancel_reason = 'other'")],
   ['a different reason of a refund', refund('partial', "reason = 'other'")],
-  ['a different user who created an order, because only the order says it', order('plain', `created_by = ${UNKNOWN}`)],
+  ['a different reason of a correction', correction('moved', "reason = 'other'")],
+  [
+    'a lower total of what a user granted on a day, because it only limits the rest of that day',
+    'UPDATE grant_totals SET granted_cents = granted_cents - 1 WHERE subject_id = {merchant.user}',
+  ],
   [
     'a later date of an available balance, because nothing changes it until then',
     wallet('plain', `available_as_of = available_as_of + ${MINUTES}`),
@@ -183,9 +223,8 @@ export const UNNOTICED_EDITS: Edit[] = [
     'a lower announced amount, because it is that of a moment',
     `UPDATE events SET data = REPLACE(data, '"amount":"50', '"amount":"40') WHERE subject_id = {dated.wallet} AND type = 'cashback.available'`,
   ],
-  ['a deleted order at version 1, because no row refers to it', 'DELETE FROM orders WHERE id = {open.order}'],
   [
-    'a different document of an order at version 1, because no row refers to it',
+    'a different document of an order at version 1, because its event has none, so that it can be erased',
     order('open', "document = '00000000000'"),
   ],
 ];

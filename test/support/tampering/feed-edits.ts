@@ -29,6 +29,7 @@ const feed = (change: string): string => `UPDATE event_feeds SET ${change} WHERE
 
 /** A scene with an event of each type, and another type that the event does not have. */
 const OF_ORDERS = [
+  ['order.created', 'amended', 'order.amended'],
   ['order.amended', 'amended', 'order.cancelled'],
   ['order.redemption_held', 'pending', 'order.redemption_released'],
   ['order.redemption_released', 'renewed', 'order.redemption_held'],
@@ -37,6 +38,7 @@ const OF_ORDERS = [
   ['order.completed', 'partial', 'order.refunded'],
   ['order.cancelled', 'cancelled', 'order.expired'],
   ['order.refunded', 'partial', 'order.completed'],
+  ['order.customer_changed', 'moved', 'order.refunded'],
 ] as const;
 const OF_LEDGER = [
   ['cashback.granted', 'pending', 'cashback.voided'],
@@ -62,7 +64,9 @@ const BY_OTHERS = [
   ['order.redemption_held', 'pending', 'NULL'],
   ['order.redemption_released', 'renewed', 'NULL'],
   ...['NULL', UNKNOWN].flatMap((author) => [
+    ['order.created', 'open', author],
     ['order.completed', 'redeemed', author],
+    ['order.customer_changed', 'moved', author],
     ['order.cancelled', 'cancelled', author],
     ['order.refunded', 'partial', author],
     ['cashback.granted', 'redeemed', author],
@@ -92,6 +96,36 @@ const OF_ORDER: FeedEdit[] = [
   [
     'another wallet in the data',
     event('order.completed', 'partial', 'data = REPLACE(data, {partial.wallet}, {cancelled.wallet})'),
+    VERSIONS,
+  ],
+  ['another status of a creation', said('order.created', 'open', '"status":"pending"', '"status":"expired"'), VERSIONS],
+  ['another total of a creation', said('order.created', 'open', '"total":"150.00"', '"total":"150.01"'), VERSIONS],
+  ['another store of a creation', said('order.created', 'redeemed', '"store":"SP', '"store":"sp'), VERSIONS],
+  [
+    'an earn_amount of a creation',
+    said('order.created', 'open', '"earn_amount":null', '"earn_amount":"1.00"'),
+    VERSIONS,
+  ],
+  ['another earn_amount', said('order.completed', 'asked', '"earn_amount":"10.00"', '"earn_amount":"9.00"'), VERSIONS],
+  ['a later creation', event('order.created', 'open', LATER), VERSIONS],
+  [
+    'the document of a creation',
+    said('order.created', 'open', '"order":{', '"order":{"document":"52998224725",'),
+    VERSIONS,
+  ],
+  [
+    'another first wallet of a correction',
+    event('order.customer_changed', 'moved', 'data = REPLACE(data, {previous.wallet}, {cancelled.wallet})'),
+    VERSIONS,
+  ],
+  [
+    'another wallet of a correction',
+    event('order.customer_changed', 'moved', 'data = REPLACE(data, {moved.wallet}, {cancelled.wallet})'),
+    VERSIONS,
+  ],
+  [
+    'no first wallet of a correction',
+    said('order.customer_changed', 'moved', '"previous_wallet":', '"other":'),
     VERSIONS,
   ],
   ['another status', said('order.expired', 'settled', '"status":"expired"', '"status":"pending"'), VERSIONS],

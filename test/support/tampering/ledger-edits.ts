@@ -8,6 +8,7 @@ import {
   grantOf,
   hold,
   MINUTES,
+  movedAway,
   namedGrant,
   OTHER_CREDIT,
   refund,
@@ -88,6 +89,15 @@ export const CREDIT_EDITS: Edit[] = [
   ['a returned credit of the store of the refund', returned('revoked', "store = 'RJ-003'")],
   ['a returned credit of no store', returned('revoked', 'store = NULL')],
   ['a deleted credit', 'DELETE FROM cashback_credits WHERE order_id = {redeemed.order}'],
+  ['a credit that moved away from no order', movedAway('moved_order_id = NULL')],
+  ['a credit that moved away from another order', movedAway('moved_order_id = {plain.order}')],
+  ['a credit that moved away from an order that does not exist', movedAway(`moved_order_id = ${UNKNOWN}`)],
+  ['more left of a credit that moved away', movedAway('remaining_cents = remaining_cents + 1')],
+  ['an earned credit that moved away', earned('redeemed', 'moved_order_id = order_id, order_id = NULL')],
+  ['an earned credit that also moved away', earned('redeemed', 'moved_order_id = order_id')],
+  ['a credit that moved in with a later expiry', earned('moved', 'expires_at = expires_at + INTERVAL 1 DAY')],
+  ['a credit that moved in with another store', earned('moved', "store = 'RJ-003'")],
+  ['a credit that moved in from no order', earned('moved', 'order_id = NULL')],
   [
     'a credit without an entry',
     `INSERT INTO cashback_credits (id, wallet_id, merchant_id, seq, amount_cents, remaining_cents, held_cents, available_at, expires_at, created_at)
@@ -119,7 +129,22 @@ export const REFUND_EDITS: Edit[] = [
     'UPDATE refunds SET eligible_cents = eligible_cents - 1 WHERE id = {shipped.refund2}',
   ],
   ['more returned', refund('partial', 'returned_cents = returned_cents + 1')],
-  ['more taken back', refund('partial', 'taken_back_cents = taken_back_cents + 1')],
+  ['less taken back', refund('partial', 'taken_back_cents = taken_back_cents - 1')],
+  ['more taken back', refund('partial', 'taken_back_cents = taken_back_cents + 1, due_cents = due_cents + 1')],
+  ['more due', refund('partial', 'due_cents = due_cents + 1')],
+  ['more due than was asked for', refund('asked', 'due_cents = due_cents + 1, requested_take_back_cents = due_cents')],
+  ['no requested part of the earned cashback', refund('asked', 'requested_take_back_cents = NULL')],
+  [
+    'a requested part of the earned cashback that is the default',
+    'UPDATE refunds SET requested_take_back_cents = due_cents WHERE id = {asked.refund2}',
+  ],
+  ['no requested eligible part', refund('shipped', 'requested_eligible_cents = NULL')],
+  ['a later version', refund('partial', 'version = version + 5')],
+  ['the version of the correction of the customer', refund('moved', 'version = version + 1')],
+  [
+    'more due after the customer was corrected',
+    'UPDATE refunds SET due_cents = due_cents + 1 WHERE id = {moved.refund2}',
+  ],
   ['a different merchant', refund('partial', 'merchant_id = {patient.id}')],
   ['a different order', refund('refunded', 'order_id = {redeemed.order}')],
   ['an order that does not exist', refund('partial', `order_id = ${UNKNOWN}`)],
@@ -132,8 +157,8 @@ export const REFUND_EDITS: Edit[] = [
   ['a deleted refund', 'DELETE FROM refunds WHERE id = {partial.refund2}'],
   [
     'an inserted refund',
-    `INSERT INTO refunds (id, order_id, merchant_id, external_id, amount_cents, eligible_cents, returned_cents, taken_back_cents, created_at, created_by)
-     SELECT ${UNKNOWN}, id, merchant_id, 'DEV-9', 100, 100, 0, 0, completed_at, completed_by FROM orders WHERE id = {redeemed.order}`,
+    `INSERT INTO refunds (id, order_id, merchant_id, external_id, version, amount_cents, eligible_cents, due_cents, returned_cents, taken_back_cents, created_at, created_by)
+     SELECT ${UNKNOWN}, id, merchant_id, 'DEV-9', 3, 100, 100, 0, 0, 0, completed_at, completed_by FROM orders WHERE id = {redeemed.order}`,
   ],
 ];
 
@@ -166,6 +191,16 @@ export const GRANT_EDITS: Edit[] = [
 ];
 
 export const ENTRY_EDITS: Edit[] = [
+  ['more moved out', entry('previous', 'move_out', 'amount_cents = amount_cents - 1')],
+  ['less moved in', entry('moved', 'move_in', 'amount_cents = amount_cents - 1')],
+  ['what moved out taken back', entry('previous', 'move_out', "kind = 'take_back'")],
+  ['what moved in earned', entry('moved', 'move_in', "kind = 'earn'")],
+  ['another user who moved cashback out', entry('previous', 'move_out', `made_by = ${UNKNOWN}`)],
+  ['another store where cashback moved in', entry('moved', 'move_in', "store = 'RJ-003'")],
+  ['another store where cashback moved out', entry('previous', 'move_out', 'store = NULL')],
+  ['a later instant at which cashback moved', entry('moved', 'move_in', `created_at = created_at + ${MINUTES}`)],
+  ['cashback that moved out of another order', entry('previous', 'move_out', 'order_id = {plain.order}')],
+  ['cashback that moved in from no order', entry('moved', 'move_in', 'order_id = NULL')],
   ['a higher amount', entry('plain', 'earn', 'amount_cents = amount_cents + 1')],
   ['a higher balance after it', entry('plain', 'earn', 'balance_cents = balance_cents + 1')],
   ['a debt after it', entry('plain', 'earn', 'debt_cents = 1')],

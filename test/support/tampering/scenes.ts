@@ -38,6 +38,8 @@ export async function makeScenes(service: Service): Promise<Scenes> {
   await makeLapsed(service, merchant, note);
   await makeFinished(service, merchant, patient, note);
   await makeRefunded(merchant, note);
+  await makeMoved(merchant, note);
+  await makeAsked(service, note);
   await makeRenewed(service, merchant, note);
   await service.app.get(SweepsService).doAll();
   // Its events still wait for their numbers.
@@ -176,6 +178,36 @@ async function makeRenewed(service: Service, merchant: TestMerchant, note: Note)
   await merchant.hold(order, '10.00', expires_at);
   await merchant.hold(order, '0.00');
   await note('renewed', merchant, document, order.id);
+}
+
+/**
+ * An order that was refunded, and gets another customer: of the 6.75 that are left, 2.50 were spent and 1.00 is held, so
+ * 3.25 move. Then it is refunded again. The other order (`stayed`) had nothing that could move.
+ */
+async function makeMoved(merchant: TestMerchant, note: Note): Promise<void> {
+  const order = await merchant.completed({ store: 'SP-014' });
+  const { document } = order;
+  await merchant.completed({ document, total: '15.00' }, { redeem: '2.50' });
+  await merchant.hold(await merchant.create({ document, total: '15.00' }), '1.00');
+  await merchant.refund(order, '15.00', { external_id: 'DEV-1' });
+  const right = aDocument();
+  await merchant.changeCustomer(order, right);
+  await merchant.refund(order, '15.00', { external_id: 'DEV-2' });
+  await note('moved', merchant, right, order.id);
+  await note('previous', merchant, document);
+  const nothing = await merchant.completed({ total: '0.10' });
+  const other = aDocument();
+  await merchant.changeCustomer(nothing, other);
+  await note('stayed', merchant, other, nothing.id);
+}
+
+/** An order that says what it earns: 10.00 of 150.00. The first refund says what the goods had, the second does not. */
+async function makeAsked(service: Service, note: Note): Promise<void> {
+  const merchant = await aMerchant(service, { releaseDays: 0, earnRateMaximumBps: 1000 });
+  const order = await merchant.completed({ earn_amount: '10.00' });
+  await merchant.refund(order, '50.00', { external_id: 'DEV-1', take_back: '5.00' });
+  await merchant.refund(order, '50.00', { external_id: 'DEV-2' });
+  await note('asked', merchant, order.document, order.id);
 }
 
 async function makeRefunded(merchant: TestMerchant, note: Note): Promise<void> {

@@ -30,6 +30,11 @@ export const entry = (scene: string, kind: string, change: string): string =>
   `UPDATE cashback_entries SET ${change} WHERE wallet_id = {${scene}.wallet} AND kind = '${kind}' ORDER BY seq LIMIT 1`;
 export const hold = (scene: string, change: string): string =>
   `UPDATE cashback_holds SET ${change} WHERE order_id = {${scene}.order} LIMIT 1`;
+/** Changes the credit that the first customer had for an order whose customer was corrected. */
+export const movedAway = (change: string): string =>
+  `UPDATE cashback_credits SET ${change} WHERE moved_order_id = {moved.order}`;
+export const correction = (scene: string, change: string): string =>
+  `UPDATE customer_changes SET ${change} WHERE order_id = {${scene}.order}`;
 export const refund = (scene: string, change: string): string =>
   `UPDATE refunds SET ${change} WHERE id = {${scene}.refund1}`;
 
