@@ -20,8 +20,8 @@ const EDGES = Array.from(
     return { from, to, operation: label === 'expires_at passes' ? undefined : (name ?? `unknown: ${label}`) };
   },
 );
-/** They change an order that stays pending. */
-const WITHOUT_A_STATUS = ['hold', 'amend'];
+/** They change an order that keeps its status. */
+const WITHOUT_A_STATUS = ['hold', 'amend', 'change_customer'];
 
 const sorted = (names: Iterable<string>): string[] => [...new Set(names)].sort();
 

@@ -5,7 +5,7 @@ import type { Service } from '../service.js';
 import type { Wallet } from '../shop.js';
 import { rowsOf } from '../wallets.js';
 import type { ModelMerchant } from './property.js';
-import { brl, cents, localDate } from './values.js';
+import { brl, cents, DAY, localDate } from './values.js';
 
 const ADDED = ['earned', 'granted', 'returned'] as const;
 const TAKEN = ['redeemed', 'taken_back', 'voided', 'expired'] as const;
@@ -24,12 +24,13 @@ export async function expectMonthsToClose(
   const admin = new AdminCommandLine(service);
   for (const merchant of merchants) {
     let last = 0n;
-    for (const month of monthsBetween(from, to, merchant.rules.timeZone)) {
-      const options = ['--from', `${month}-01`, '--to', `${monthAfter(month)}-01`, '--merchant', merchant.id];
-      const [row] = await admin.list<Record<string, string>>('report', 'ledger', ...options);
-      const sum = (members: readonly string[]): bigint => members.reduce((all, name) => all + cents(row![name]!), 0n);
-      const closing = cents(row!.opening!) + sum(ADDED) - sum(TAKEN);
-      expect({ month, opening: row!.opening, closing: row!.closing }).toEqual({
+    const months = monthsBetween(from, to, merchant.rules.timeZone);
+    for (const [at, month] of months.slice(0, -1).entries()) {
+      const options = ['--from', `${month}-01`, '--to', `${months[at + 1]}-01`, '--merchant', merchant.id];
+      const [row] = (await admin.list('report', 'ledger', ...options)) as [Record<string, string>];
+      const sum = (members: readonly string[]): bigint => members.reduce((all, name) => all + cents(row[name]!), 0n);
+      const closing = cents(row.opening!) + sum(ADDED) - sum(TAKEN);
+      expect({ month, opening: row.opening, closing: row.closing }).toEqual({
         ...{ month, opening: brl(last), closing: brl(closing) },
       });
       last = closing;
@@ -49,15 +50,13 @@ async function ownedBy(service: Service, { id, users }: ModelMerchant): Promise<
   return owned;
 }
 
+/** The months of a period, and the one after it. */
 function monthsBetween(from: number, to: number, timeZone: string): string[] {
-  const [first, end] = [from, to].map((at) => localDate(at, timeZone).slice(0, 7)) as [string, string];
+  const [first, end] = [from, to + 31 * DAY].map((at) => localDate(at, timeZone).slice(0, 7)) as [string, string];
   const months: string[] = [];
   for (let month = first; month <= end;) {
     months.push(month);
-    month = monthAfter(month);
+    month = new Date(Date.UTC(Number(month.slice(0, 4)), Number(month.slice(5)), 1)).toISOString().slice(0, 7);
   }
   return months;
 }
-
-const monthAfter = (month: string): string =>
-  new Date(Date.UTC(Number(month.slice(0, 4)), Number(month.slice(5)), 1)).toISOString().slice(0, 7);
