@@ -1,5 +1,5 @@
 import { Get, Param, Query } from '@nestjs/common';
-import { ApiParam } from '@nestjs/swagger';
+import { ApiExtraModels, ApiParam } from '@nestjs/swagger';
 import { Requires } from '../auth/caller.guard.js';
 import { MerchantController } from '../auth/merchant-controller.js';
 import { Heavy } from '../http/admission.js';
@@ -8,6 +8,7 @@ import { ApiProblems } from '../openapi/decorators.js';
 import { EventDto, EventPageDto, ListEventsDto } from './dto/event.dto.js';
 import { EventsService } from './events.service.js';
 
+@ApiExtraModels(EventDto)
 @MerchantController('events', 'events')
 @Requires('events')
 export class EventsController {

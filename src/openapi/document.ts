@@ -3,7 +3,6 @@ import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, getSchemaPath as schemaPath, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { FEED_EVENTS, type FeedEventType } from '../common/domain-event.js';
 import { Config } from '../config/config.js';
-import { EventDto } from '../events/dto/event.dto.js';
 import { headerReferences, type Operation, RESPONSE_HEADERS, type Schema } from './decorators.js';
 import { describeProblems } from './problems.js';
 
@@ -40,10 +39,7 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
     .addTag('reports', 'Reports over all customers')
     .addTag('webhooks', 'The feed, sent to your own endpoints')
     .build();
-  const document = SwaggerModule.createDocument(app, config, {
-    operationIdFactory: (_controller, method) => method,
-    extraModels: [EventDto],
-  });
+  const document = SwaggerModule.createDocument(app, config, { operationIdFactory: (_controller, method) => method });
   Object.assign(document.info, {
     contact: { name: 'The operator of the service' },
     license: { name: 'Not licensed to the public', identifier: 'LicenseRef-UNLICENSED' },

@@ -101,7 +101,7 @@ describe('the OpenAPI document', () => {
   /** Corrects, exports and erases customers. */
   async function expectCustomersDocumented(): Promise<void> {
     const { body: order } = await expectDocumented('post', '/orders', anOrder({ metadata: { till: '3' } }));
-    const values = { id: order.id as string };
+    const values = { id: order.id };
     const change = { document: aDocument(), reason: 'Typed wrongly' };
     await expectDocumented('put', '/orders/{id}/customer', change, values);
     await expectDocumented('post', '/orders/{id}/complete', undefined, values);
