@@ -3,7 +3,7 @@ import { atOnce } from '../support/client.js';
 import { eventsOf, expectComplete } from '../support/events.js';
 import { aDocument, aMerchant, anOrder, aUser } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
-import type { FeedEvent, Order } from '../support/shop.js';
+import type { FeedEvent } from '../support/shop.js';
 import { useService } from '../support/use-service.js';
 import { useSharing } from '../support/use-sharing.js';
 import { rowsOf } from '../support/wallets.js';
