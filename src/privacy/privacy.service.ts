@@ -64,7 +64,7 @@ export class PrivacyService {
         wallet: wallet === null ? UNKNOWN_CUSTOMER : toWalletDto(wallet, timeZone),
         ...(await ordersOf(manager, owner, orders, now)),
         ...(await cashbackOf(manager, owner, timeZone, now)),
-        events: await eventsOf(manager, merchantId, subjects),
+        events: await eventsOf(manager, merchantId, subjects, wallet?.id),
       };
     });
   }
@@ -114,8 +114,16 @@ async function cashbackOf(
   };
 }
 
-async function eventsOf(manager: EntityManager, merchantId: string, subjects: readonly string[]): Promise<EventDto[]> {
-  const found = await inBatches(subjects, (some) => manager.findBy(FeedEvent, { merchantId, subjectId: In(some) }));
+/** Leaves out what an order whose customer was corrected says of the wallet of another customer. */
+async function eventsOf(
+  manager: EntityManager,
+  merchantId: string,
+  subjects: readonly string[],
+  walletId: string | undefined,
+): Promise<EventDto[]> {
+  const all = await inBatches(subjects, (some) => manager.findBy(FeedEvent, { merchantId, subjectId: In(some) }));
+  const isOwn = ({ data }: FeedEvent): boolean => data.wallet === undefined || data.wallet.id === walletId;
+  const found = all.filter((event) => isOwn(event) && event.type !== 'order.customer_changed');
   const events: EventDto[] = [];
   found.sort((a, b) => a.sequence - b.sequence);
   // A list of events can be cut where the orders are large.

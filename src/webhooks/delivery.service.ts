@@ -147,6 +147,9 @@ export class DeliveryService implements SweepTask {
       if (this.#isStopped) return false;
       if (this.clock.now() > staleAt) return true;
       const events = firstMebibyte(waiting.slice(0, batch));
+      // A page of large orders is short: what would be a small batch is read again, with what follows.
+      const isSmall = events.length === waiting.length && events.length < batch;
+      if (isSmall && page.has_more && waiting !== page.data) return true;
       waiting = waiting.slice(events.length);
       const sent = await channel.send(events, this.clock.now(), ATTEMPT_MS);
       const { status } = sent.attempt;

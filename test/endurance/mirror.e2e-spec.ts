@@ -19,6 +19,7 @@ const KILLS = Math.ceil(10 * SCALE);
 
 const TYPES = [
   ...[
+    'created',
     'amended',
     'redemption_held',
     'redemption_released',

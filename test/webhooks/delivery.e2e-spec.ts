@@ -27,7 +27,8 @@ describe('what a delivery sends', () => {
     const { secret } = await anEndpoint(merchant, receiver);
     await merchant.completed({ metadata: { store: 'São Paulo' } });
     await deliver(service);
-    const [one] = receiver.received;
+    const [created, one] = receiver.received;
+    expect(created!.event).toMatchObject({ type: 'order.created', data: { order: { version: 1 } } });
     const names = one!.rawHeaders.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase());
     expect({ method: one!.method, path: one!.path }).toEqual({ method: 'POST', path: '/webhooks' });
     expect(names.sort()).toEqual(

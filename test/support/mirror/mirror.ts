@@ -2,6 +2,8 @@ import type { FeedEvent } from '../shop.js';
 
 type EventOrder = NonNullable<FeedEvent['data']['order']>;
 type EventWallet = FeedEvent['data']['wallet'];
+/** A new order says nothing of the wallet. */
+type Data = Omit<FeedEvent['data'], 'wallet'> & { wallet?: EventWallet };
 
 const EARNS = new Set(['completed', 'partially_refunded', 'refunded']);
 
@@ -49,18 +51,22 @@ export class Mirror {
     }
     this.ids.add(event.id);
     this.events.push(event);
-    const { order, wallet, refund } = event.data;
+    const { order, wallet, previous_wallet, refund }: Data = event.data;
     if (order) {
       this.storeOrder(order);
     }
-    this.storeWallet(wallet, event.sequence);
+    for (const of of [wallet, previous_wallet]) {
+      if (of) {
+        this.storeWallet(of, event.sequence);
+      }
+    }
     if (order && refund) {
       this.refunds.set(order.id, (this.refunds.get(order.id) ?? 0) + Math.round(Number(refund.amount) * 100));
     }
     return true;
   }
 
-  /** Stores an order of an event or of a response, such as that of `POST /orders`, for which there is no event. */
+  /** Stores an order of an event or of a response. */
   storeOrder(order: EventOrder): void {
     const copy = this.orders.get(order.id);
     if (!copy || copy.version < order.version) {

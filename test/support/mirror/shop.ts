@@ -54,13 +54,6 @@ export class MirroredShop {
     this.#token = body.access_token;
   }
 
-  /** `POST /orders`; its response is where the copy of an order begins. */
-  async createOrder(content: object): Promise<Answer<Order>> {
-    const answer = await this.request<Order>('POST', '/orders', content);
-    if (answer.status === 201) this.mirror.storeOrder(answer.body);
-    return answer;
-  }
-
   /** Creates the endpoint before the first event, or takes over the one whose response was lost. */
   async open(): Promise<void> {
     this.#receiver = await startReceiver(({ raw, headers, event }, response) => {
@@ -149,10 +142,10 @@ export class MirroredShop {
   }
 }
 
-/** What an event has forever: `metadata` are always the current ones of the order. */
+/** What an event has forever: `document`, `items` and `metadata` are always the current ones of the order. */
 function lasting(event: FeedEvent): FeedEvent {
   const { order, ...data } = event.data;
-  return order ? { ...event, data: { ...data, order: { ...order, metadata: {} } } } : event;
+  return order ? { ...event, data: { ...data, order: { ...order, document: '', items: [], metadata: {} } } } : event;
 }
 
 function byId<T extends { id: string }>(things: T[]): Map<string, T> {

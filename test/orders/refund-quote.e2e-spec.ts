@@ -1,0 +1,162 @@
+import { describe, expect, it } from '@jest/globals';
+import { DAY_MS } from '../../src/common/clock.js';
+import { eventsOf } from '../support/events.js';
+import { aDocument, aMerchant, aUser } from '../support/factories.js';
+import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
+import type { Call, Members, Order, Refund } from '../support/shop.js';
+import { useService } from '../support/use-service.js';
+import { rowsOf } from '../support/wallets.js';
+
+const { service, merchant } = useService({
+  merchant: (started) =>
+    aLongLivedMerchant(started, { redeemShareBps: 10_000, releaseDays: 0, validityDays: 30, earnRateMaximumBps: 1000 }),
+});
+
+type Quote = Pick<
+  Refund,
+  'amount' | 'eligible_amount' | 'cashback_returned' | 'cashback_taken_back' | 'amount_to_pay_back'
+>;
+
+const quote = ({ id }: { id: string }, body: Members): Call<Quote> =>
+  merchant.send('POST', `/orders/${id}/refunds/quote`, { body }, 200);
+
+/** Quotes a refund, refunds, and expects the same. */
+async function expectAsQuoted(order: { id: string }, body: Members): Promise<Quote> {
+  const quoted = await quote(order, body);
+  const { amount, ...members } = body;
+  const refund = await merchant.refund(order, amount, members);
+  expect(Object.keys(quoted)).toEqual([
+    'amount',
+    'eligible_amount',
+    'cashback_returned',
+    'cashback_taken_back',
+    'amount_to_pay_back',
+  ]);
+  expect(refund).toMatchObject(quoted);
+  return quoted;
+}
+
+describe('POST /orders/{id}/refunds/quote', () => {
+  it('the quote of each of several refunds of an order is what the refund that follows does', async () => {
+    const order = await merchant.orderWith('80.00', { total: '150.00', eligible_total: '120.00' });
+    await merchant.complete(order, { redeem: '20.00' });
+    expect(await expectAsQuoted(order, { amount: '33.33' })).toMatchObject({ amount: '33.33' });
+    await expectAsQuoted(order, { amount: '10.00', eligible_amount: '0.00' });
+    await expectAsQuoted(order, { amount: '20.00', eligible_amount: '20.00', take_back: '1.50' });
+    const rest = (150 - 33.33 - 10 - 20).toFixed(2);
+    const last = await expectAsQuoted(order, { amount: rest });
+    expect(last.amount).toBe(rest);
+    expect((await merchant.order(order)).status).toBe('refunded');
+  });
+
+  it('a quote writes nothing, and a repeat returns the same', async () => {
+    const order = await merchant.completed();
+    const state = async (): Promise<unknown> => [
+      await merchant.order(order),
+      await merchant.wallet(order.document),
+      await merchant.statement(order.document),
+      await eventsOf(service, merchant),
+      await rowsOf(service, 'SELECT * FROM wallets WHERE document = ?', [order.document]),
+      await rowsOf(service, 'SELECT id FROM refunds WHERE order_id = ?', [order.id]),
+    ];
+    const before = await state();
+    const quoted = await quote(order, { amount: '50.00' });
+    expect(quoted).toEqual({
+      amount: '50.00',
+      eligible_amount: '50.00',
+      cashback_returned: '0.00',
+      cashback_taken_back: '2.50',
+      amount_to_pay_back: '50.00',
+    });
+    expect(await quote(order, { amount: '50.00' })).toEqual(quoted);
+    expect(await state()).toEqual(before);
+  });
+
+  it('a quote is refused as the refund would be', async () => {
+    const order = await merchant.completed();
+    const pending = await merchant.create();
+    const cases: [{ id: string }, Members, number, string][] = [
+      [order, { amount: '150.01' }, 422, 'refund_exceeds_total'],
+      [order, { amount: '10.00', eligible_amount: '10.01' }, 422, 'refund_exceeds_total'],
+      [order, { amount: '10.00', take_back: '7.51' }, 422, 'refund_exceeds_total'],
+      [order, { amount: '0.00' }, 400, 'validation_failed'],
+      [order, { amount: 10 }, 400, 'validation_failed'],
+      [pending, { amount: '10.00' }, 409, 'invalid_transition'],
+      [{ id: pending.document }, { amount: '10.00' }, 404, 'not_found'],
+    ];
+    for (const [of, body, status, code] of cases) {
+      const { instance: _i, request_id: _r, ...quoted } = await quote(of, body).refused(status, code);
+      const { amount, ...members } = body;
+      const {
+        instance: _j,
+        request_id: _s,
+        ...refused
+      } = await merchant.refund(of, amount, members).refused(status, code);
+      expect(quoted).toEqual(refused);
+    }
+    for (const member of ['external_id', 'reason', 'store', 'metadata'])
+      await quote(order, { amount: '10.00', [member]: 'x' }).refused(400, 'validation_failed', [`/${member}`]);
+  });
+
+  it('an order of another merchant is not found, and a user without the permission is refused', async () => {
+    const order = await merchant.completed();
+    const other = await aMerchant(service);
+    const body = { amount: '10.00' };
+    await other.send('POST', `/orders/${order.id}/refunds/quote`, { body }, 200).refused(404, 'not_found');
+    const seller = await aUser(service, merchant.id, ['sell']);
+    await seller
+      .send('POST', `/orders/${order.id}/refunds/quote`, { body }, 200)
+      .refused(403, 'forbidden', { permission: 'refund' });
+  });
+
+  it.each([false, true])('what has expired unspent is not taken back, expired by a sweep: %s', async (isSwept) => {
+    const spent = '3.00';
+    const document = aDocument();
+    const order = await merchant.completed({ document });
+    await merchant.completed({ document, total: spent, earn_amount: '0.00' }, { redeem: spent });
+    expect(await quote(order, { amount: '150.00' })).toMatchObject({ cashback_taken_back: '7.50' });
+    service.clock.skip(31 * DAY_MS);
+    if (isSwept) await service.clock.sweep?.();
+    expect(await expectAsQuoted(order, { amount: '150.00' })).toMatchObject({ cashback_taken_back: spent });
+  });
+
+  it('after a correction of the customer, what had been spent is not taken back from the other customer', async () => {
+    const document = aDocument();
+    const order: Order = await merchant.completed({ document });
+    await merchant.completed({ document, total: '3.00', earn_amount: '0.00' }, { redeem: '3.00' });
+    const other = aDocument();
+    const change = { document: other, reason: 'Typed wrongly' };
+    expect(await merchant.put(`/orders/${order.id}/customer`, change)).toMatchObject({
+      moved: '4.50',
+      not_moved: '3.00',
+    });
+    expect(await expectAsQuoted(order, { amount: '150.00' })).toMatchObject({ cashback_taken_back: '4.50' });
+    expect(await merchant.wallet(other)).toMatchObject({ available: '0.00', debt: '0.00' });
+  });
+});
+
+describe('the operations of an order', () => {
+  it('an order shows what can be done with it now, as a refusal does', async () => {
+    const order = await merchant.create();
+    const open = ['hold', 'amend', 'complete', 'cancel'];
+    expect(order.operations).toEqual(open);
+    expect((await merchant.order(order)).operations).toEqual(open);
+    service.clock.skip(30 * 60_000);
+    await service.clock.sweep?.();
+    const expired = await merchant.order(order);
+    expect([expired.status, expired.operations]).toEqual(['expired', ['renew', 'complete', 'cancel']]);
+    const completed = await merchant.complete(order, {});
+    expect(completed.operations).toEqual(['refund', 'change_customer']);
+    await merchant.refund(order, '50.00');
+    const part = await merchant.order(order);
+    expect([part.status, part.operations]).toEqual(['partially_refunded', ['refund', 'change_customer']]);
+    await merchant.cancel(order).refused(409, 'invalid_transition', { operations: part.operations });
+    await merchant.refund(order, '100.00');
+    const refunded = await merchant.order(order);
+    expect([refunded.status, refunded.operations]).toEqual(['refunded', ['change_customer']]);
+    const cancelled = await merchant.cancel(await merchant.create());
+    expect(cancelled.operations).toEqual([]);
+    const { data } = await merchant.searchOrders({ document: order.document });
+    expect(data.map(({ operations }) => operations)).toEqual([['change_customer']]);
+  });
+});
