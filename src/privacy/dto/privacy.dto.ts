@@ -29,7 +29,7 @@ export class EraseCustomerDto extends ExportCustomerDto {
     name: 'isConfirmed',
     validator: {
       validate: (value: unknown, given?: ValidationArguments) =>
-        value === (given?.object as EraseCustomerDto | undefined)?.document,
+        typeof value === 'string' && value === (given?.object as EraseCustomerDto | undefined)?.document,
       defaultMessage: () => 'must be the document again: an erasure cannot be undone',
     },
   })

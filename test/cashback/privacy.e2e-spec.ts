@@ -1,0 +1,190 @@
+import { describe, expect, it } from '@jest/globals';
+import type { CustomerExportDto } from '../../src/privacy/dto/privacy.dto.js';
+import { eventsOf } from '../support/events.js';
+import { aDocument, aMerchant, aUser } from '../support/factories.js';
+import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
+import { deliver } from '../support/receiver.js';
+import type { Call, FeedEvent, Json, Order } from '../support/shop.js';
+import { anEndpoint, useWebhooks } from '../support/webhooks.js';
+import { rowsOf } from '../support/wallets.js';
+
+const { service, aReceiver } = useWebhooks();
+
+type Export = Json<CustomerExportDto>;
+interface Erased {
+  pseudonym: string | null;
+  wallet_id: string | null;
+  orders: number;
+}
+type Shop = Awaited<ReturnType<typeof aMerchant>>;
+
+const exportOf = (shop: Shop, document: unknown): Call<Export> =>
+  shop.send('POST', '/customers/export', { body: { document } }, 200);
+const erase = (shop: Shop, document: string, confirm: unknown = document): Call<Erased> =>
+  shop.send('POST', '/customers/erase', { body: { document, confirm } }, 200);
+
+const aShop = (): Promise<Shop> => aLongLivedMerchant(service, { redeemShareBps: 10_000, releaseDays: 0 });
+
+/** Lets a customer buy, spend, return, get grants and lose one. */
+async function aHistory(shop: Shop, document: string): Promise<Order> {
+  const granted = await shop.grant({
+    document,
+    amount: '20.00',
+    reason: 'a reason of the grant',
+    note: 'a note of the grant',
+    metadata: { campaign: 'a campaign' },
+  });
+  const order = await shop.create({ document, metadata: { note: 'a note of the order' } });
+  await shop.hold(order, '5.00');
+  await shop.complete(order);
+  for (const amount of ['10.00', '20.00'])
+    await shop.refund(order, amount, { reason: 'a reason of the refund', metadata: { note: 'a note of the refund' } });
+  await shop.cancel(await shop.create({ document }), { body: { reason: 'a reason of the cancel' } });
+  await shop.grant({ document, amount: '1.00' });
+  await shop.voidGrant(granted, { reason: 'a reason of the void' });
+  return order;
+}
+
+const PERSONAL = [
+  'reason of the grant',
+  'note of the grant',
+  'a campaign',
+  'note of the order',
+  'reason of the refund',
+].concat('note of the refund', 'reason of the cancel', 'reason of the void');
+
+describe('POST /customers/export', () => {
+  it('the export has all orders, refunds, credits, grants, entries and events of the customer, in the order of time', async () => {
+    const shop = await aShop();
+    const [document, other] = [aDocument(), aDocument()];
+    await aHistory(shop, document);
+    await aHistory(shop, other);
+    await eventsOf(service, shop);
+    const exported = await exportOf(shop, document);
+    expect(Object.keys(exported)).toEqual([
+      'document',
+      'exported_at',
+      'wallet',
+      'orders',
+      'refunds',
+      'credits',
+      'grants',
+      'entries',
+      'events',
+    ]);
+    const { id } = await shop.wallet(document);
+    const oldestFirst = async <T>(path: string): Promise<T[]> => (await shop.all<T>(path)).reverse();
+    expect(exported).toMatchObject({ document, wallet: await shop.wallet(document) });
+    const { data: orders } = await shop.searchOrders({ document });
+    expect(exported.orders).toEqual(orders.toReversed());
+    expect(exported.refunds).toEqual(await oldestFirst(`/orders/${exported.orders[0]!.id}/refunds?limit=100`));
+    expect(exported.entries).toEqual(await shop.statement(document));
+    const grants = await oldestFirst<{ document: string }>('/grants?limit=100');
+    expect(exported.grants).toEqual(grants.filter((grant) => grant.document === document));
+    const open = await shop.all<{ id: string }>(`/wallets/${id}/credits?limit=100`);
+    for (const credit of open) expect(exported.credits).toContainEqual(credit);
+    const events = (await eventsOf(service, shop)).filter(
+      ({ data, type }) => (type === 'order.created' ? data.order!.document : data.wallet.document) === document,
+    );
+    expect(exported.events).toEqual(events);
+    expect([exported.orders, exported.refunds, exported.grants].map(({ length }) => length)).toEqual([2, 2, 2]);
+    expect(exported.credits).toHaveLength(3);
+    const text = JSON.stringify(exported);
+    for (const personal of PERSONAL) expect(text).toContain(personal);
+    expect(text).not.toContain(other);
+    expect(text).not.toMatch(/_cents|digest|merchant_id|"is_open|last_seq/);
+  });
+
+  it('an export of a customer has nothing of another customer whose order was corrected', async () => {
+    const shop = await aShop();
+    const [first, second] = [aDocument(), aDocument()];
+    const order = await shop.completed({ document: first });
+    await shop.put(`/orders/${order.id}/customer`, { document: second, reason: 'Typed wrongly' });
+    await shop.refund(order, '10.00');
+    await eventsOf(service, shop);
+    const exports = [await exportOf(shop, first), await exportOf(shop, second)];
+    expect(exports.map((one) => [one.orders.length, one.entries.map(({ kind }) => kind)])).toEqual([
+      [0, ['earn', 'move_out']],
+      [1, ['move_in', 'take_back']],
+    ]);
+    expect(JSON.stringify(exports[0])).not.toContain(second);
+    expect(JSON.stringify(exports[1])).not.toContain(first);
+    expect(exports[1]!.events.map(({ type }) => type)).toEqual(['order.created', 'order.refunded']);
+  });
+
+  it('a customer who is unknown, or known to another merchant only, is not found', async () => {
+    const [shop, other] = [await aShop(), await aShop()];
+    const { document } = await other.create();
+    await exportOf(shop, document).refused(404, 'not_found');
+    await exportOf(shop, aDocument()).refused(404, 'not_found');
+    await exportOf(shop, '123').refused(400, 'validation_failed', ['/document']);
+    expect(await exportOf(other, document)).toMatchObject({ orders: [{ document }], entries: [], credits: [] });
+  });
+
+  it('a user without the permission privacy neither exports nor erases', async () => {
+    const shop = await aShop();
+    const till = await aUser(service, shop.id, ['sell', 'refund', 'customers', 'grants', 'events', 'reports', 'users']);
+    const { document } = await shop.create();
+    await exportOf(till, document).refused(403, 'forbidden', { permission: 'privacy' });
+    await erase(till, document).refused(403, 'forbidden', { permission: 'privacy' });
+    expect((await exportOf(shop, document)).orders).toHaveLength(1);
+  });
+});
+
+describe('POST /customers/erase', () => {
+  it('an erased customer is erased from orders, refunds, grants, events and the last attempts of endpoints', async () => {
+    const shop = await aShop();
+    const document = aDocument();
+    const receiver = await aReceiver(({ raw }, response) => void response.writeHead(500).end(raw.slice(0, 2000)));
+    const endpoint = await anEndpoint(shop, receiver);
+    const order = await aHistory(shop, document);
+    await eventsOf(service, shop);
+    await deliver(service);
+    const stored = async (): Promise<string> => {
+      const tables = ['orders', 'refunds', 'wallets', 'cashback_credits', 'cashback_grants', 'cashback_entries'];
+      tables.push('events', 'event_outbox', 'webhook_endpoints');
+      const found = tables.map((table) =>
+        rowsOf(service, `SELECT * FROM ${table} WHERE merchant_id = ?`, [shop.id]).then((rows) => JSON.stringify(rows)),
+      );
+      return (await Promise.all(found)).join();
+    };
+    expect(await stored()).toContain(document);
+    const { id: wallet_id } = await shop.wallet(document);
+    const events = await eventsOf(service, shop);
+    const { pseudonym, ...erased } = await erase(shop, document);
+    expect(erased).toEqual({ wallet_id, orders: 2 });
+    const rows = await stored();
+    for (const personal of [document, ...PERSONAL]) expect(rows).not.toContain(personal);
+    const { body } = await shop.client.get<object>(`/webhook-endpoints/${endpoint.id}`);
+    expect(JSON.stringify(body)).not.toContain(document);
+    expect(await shop.order(order)).toMatchObject({ document: pseudonym, metadata: {} });
+    const now: FeedEvent[] = await eventsOf(service, shop);
+    expect(now.map(({ id }) => id)).toEqual(events.map(({ id }) => id));
+    for (const personal of [document, ...PERSONAL]) expect(JSON.stringify(now)).not.toContain(personal);
+    await exportOf(shop, document).refused(404, 'not_found');
+  });
+
+  it('confirm must be the document, and nothing is erased otherwise', async () => {
+    const shop = await aShop();
+    const { document } = await shop.create();
+    for (const confirm of [aDocument(), '', null, true, undefined])
+      await shop
+        .send('POST', '/customers/erase', { body: { document, confirm } })
+        .refused(400, 'validation_failed', ['/confirm']);
+    await shop
+      .send('POST', '/customers/erase', { body: {} })
+      .refused(400, 'validation_failed', ['/confirm', '/document']);
+    expect((await exportOf(shop, document)).orders).toHaveLength(1);
+  });
+
+  it('an unknown customer, one of another merchant and a repeat change nothing', async () => {
+    const [shop, other] = [await aShop(), await aShop()];
+    const { document } = await other.create();
+    const nothing = { pseudonym: null, wallet_id: null, orders: 0 };
+    expect(await erase(shop, aDocument())).toEqual(nothing);
+    expect(await erase(shop, document)).toEqual(nothing);
+    expect((await exportOf(other, document)).orders).toHaveLength(1);
+    expect(await erase(other, document)).toMatchObject({ orders: 1, pseudonym: expect.any(String) });
+    expect(await erase(other, document)).toEqual(nothing);
+  });
+});
