@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { CustomerExportDto } from '../../src/privacy/dto/privacy.dto.js';
 import { eventsOf } from '../support/events.js';
-import { aDocument, aMerchant, aUser } from '../support/factories.js';
+import { aDocument, type aMerchant, aUser } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
 import { deliver } from '../support/receiver.js';
 import type { Call, FeedEvent, Json, Order } from '../support/shop.js';
