@@ -11,6 +11,7 @@ import { EventsService } from './events.service.js';
 @ApiExtraModels(EventDto)
 @MerchantController('events', 'events')
 @Requires('events')
+@ApiExtraModels(EventDto)
 export class EventsController {
   constructor(private readonly events: EventsService) {}
 

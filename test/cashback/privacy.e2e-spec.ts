@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { CustomerExportDto } from '../../src/privacy/dto/privacy.dto.js';
 import { eventsOf } from '../support/events.js';
-import { aDocument, type aMerchant, aUser } from '../support/factories.js';
+import { aDocument, aUser, type TestMerchant as Shop } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
 import { deliver } from '../support/receiver.js';
 import type { Call, FeedEvent, Json, Order } from '../support/shop.js';
@@ -16,7 +16,6 @@ interface Erased {
   wallet_id: string | null;
   orders: number;
 }
-type Shop = Awaited<ReturnType<typeof aMerchant>>;
 
 const exportOf = (shop: Shop, document: unknown): Call<Export> =>
   shop.send('POST', '/customers/export', { body: { document } }, 200);

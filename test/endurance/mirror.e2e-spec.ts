@@ -28,6 +28,7 @@ const TYPES = [
     'completed',
     'cancelled',
     'refunded',
+    'customer_changed',
   ].map((name) => `order.${name}`),
   ...['cashback.granted', 'cashback.voided', 'cashback.expired', 'wallet.debt_changed'],
 ];

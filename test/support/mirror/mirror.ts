@@ -55,9 +55,9 @@ export class Mirror {
     if (order) {
       this.storeOrder(order);
     }
-    for (const of of [wallet, previous_wallet]) {
-      if (of) {
-        this.storeWallet(of, event.sequence);
+    for (const sums of [wallet, previous_wallet]) {
+      if (sums) {
+        this.storeWallet(sums, event.sequence);
       }
     }
     if (order && refund) {

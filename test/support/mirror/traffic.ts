@@ -79,9 +79,16 @@ export class ShopTraffic {
     const completion = { payment_methods: [], ...(chance(50) && { redeem: chance(50) ? '0.00' : amount(5) }) };
     const { status } = await this.#send('POST', `/orders/${id}/complete`, completion);
     if (status === 'completed') this.#completed.push(id);
+    if (chance(10)) await this.#correctCustomer(id);
     const refunded = this.#completed[randomInt(this.#completed.length + 1)];
     const refund = { external_id: `DEV-${this.requests}`, amount: amount(60) };
     if (refunded && chance(60)) await this.#send('POST', `/orders/${refunded}/refunds`, refund);
+  }
+
+  async #correctCustomer(id: string): Promise<void> {
+    const document = aDocument();
+    this.documents.push(document);
+    await this.#send('PUT', `/orders/${id}/customer`, { document, reason: 'Typed wrongly' });
   }
 
   /** The customer of an order that has expired comes back, or not. */
