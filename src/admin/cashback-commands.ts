@@ -66,7 +66,7 @@ export function cashbackCommands(): Command {
       )
       .option('--reason <text>', 'the reason, which customers see', shortText)
       .option('--note <text>', 'a note for staff', noteText)
-      .option('--store <id>', 'the store that grants it', externalId),
+      .option('--store <store>', 'the store that grants it', externalId),
   ).action(async (options: GrantOptions) => grant(options, await documentOf(options)));
   addVoid(cashback);
   addImport(cashback);

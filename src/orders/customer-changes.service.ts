@@ -98,8 +98,8 @@ export class CustomerChangesService {
   }
 
   /**
-   * Locks the order, then both wallets in the order of documents. If a wallet is missing and the request is not refused,
-   * it is created first.
+   * Locks the order, then both wallets in the order of documents. If a wallet is missing, it is created first, unless
+   * the request is refused.
    */
   async #move<T extends Moved>(
     merchantId: string,

@@ -317,18 +317,19 @@ describe('the maximum of a grant', () => {
     const { credit } = await service.app
       .get(GrantsService)
       .grant(merchant.id, { document: content.document, amountCents: 100_001 });
-    const users = 'SELECT credit_id, created_by FROM cashback_grants WHERE credit_id IN (?) ORDER BY credit_id';
-    expect(await rowsOf(service, users, [[body.id, credit.id]])).toEqual([
+    const authors = 'SELECT credit_id, created_by FROM cashback_grants WHERE credit_id IN (?) ORDER BY credit_id';
+    expect(await rowsOf(service, authors, [[body.id, credit.id]])).toEqual([
       { credit_id: body.id, created_by: id },
       { credit_id: credit.id, created_by: 'operator' },
     ]);
-    const granted = await rowsOf(service, sqlOf('docs/incidents.md', 'the grants of the last hour'));
-    const [own] = granted.filter(({ credit_id }) => credit_id === body.id);
-    expect(own).toMatchObject({ email, merchant_id: merchant.id });
-    expect([own?.brl, own?.brl_left, own?.brl_of_user].map(Number)).toEqual([80, 80, 80]);
-    const [operators] = granted.filter(({ credit_id }) => credit_id === credit.id);
-    expect(operators).toMatchObject({ email: null, merchant_id: merchant.id });
-    expect(Number(operators?.brl)).toBe(1000.01);
+    const users = await rowsOf(service, sqlOf('docs/incidents.md', 'the API users that granted the most'));
+    const ofMerchant = users.filter(({ merchant_id }) => merchant_id === merchant.id);
+    expect(ofMerchant.map(({ grants, brl, ...user }) => ({ ...user, grants: Number(grants), brl: Number(brl) }))).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ created_by: id, email, grants: 1, brl: 80 }),
+        expect.objectContaining({ created_by: 'operator', name: null, email: null, grants: 1, brl: 1000.01 }),
+      ]),
+    );
   });
 });
 

@@ -1,0 +1,402 @@
+import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { atOnce } from '../support/client.js';
+import { eventsOf } from '../support/events.js';
+import { expectInvariants } from '../support/expectations.js';
+import { aDocument, aMerchant, aUser, type TestMerchant } from '../support/factories.js';
+import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
+import { aCart, oneAtOnce, type Order } from '../support/shop.js';
+import { useService } from '../support/use-service.js';
+
+// Some tests move the clock by days.
+const { service, merchant } = useService({
+  merchant: (started) => aLongLivedMerchant(started, { releaseDays: 0, validityDays: 10, redeemShareBps: 10_000 }),
+});
+afterEach(() => expectInvariants(service));
+
+/** Spends cashback of a customer. */
+const spend = (document: string, redeem: string): Promise<Order> =>
+  merchant.completed({ document, total: redeem }, { redeem });
+
+/** Holds cashback of a customer for another order. */
+const hold = async (document: string, amount: string): Promise<Order> =>
+  merchant.hold(await merchant.create({ document, total: '15.00' }), amount);
+
+const balanceOf = async (document: string): Promise<object> => {
+  const { available, pending, held, debt } = await merchant.wallet(document);
+  return { available, pending, held, debt };
+};
+const of = (amounts: object): object => ({
+  ...{ available: '0.00', pending: '0.00', held: '0.00', debt: '0.00' },
+  ...amounts,
+});
+
+describe('PUT /orders/{id}/customer', () => {
+  it('PUT /orders/{id}/customer moves the earned cashback with its dates, and the order has the other customer', async () => {
+    const order = await merchant.completed({ store: 'SP-014' });
+    const document = aDocument();
+    const before = (await merchant.credits(await merchant.wallet(order.document))).data[0]!;
+    const changed = await merchant.changeCustomer(order, document);
+    expect(changed).toMatchObject({
+      ...{ moved: '7.50', not_moved: '0.00', reason: 'Typed wrongly at the till', created_by: merchant.by },
+      order: { id: order.id, document, version: 3, status: 'completed', cashback: { to_receive: { amount: '7.50' } } },
+    });
+    expect(await merchant.order(order)).toEqual(changed.order);
+    expect(changed.created_at).toBe(changed.order.updated_at);
+    expect(await merchant.movements(order.document)).toEqual(['earn 7.50', 'move_out -7.50']);
+    expect(await merchant.movements(document)).toEqual(['move_in 7.50']);
+    const { id, ...credit } = (await merchant.credits(await merchant.wallet(document))).data[0]!;
+    expect({ ...credit, id: before.id }).toEqual(before);
+    expect(id).not.toBe(before.id);
+    expect((await merchant.statement(document))[0]).toMatchObject({
+      store: 'SP-014',
+      by: merchant.by,
+      order_id: order.id,
+    });
+    const [event] = (await eventsOf(service, merchant)).slice(-1);
+    expect(event).toMatchObject({
+      ...{ type: 'order.customer_changed', by: merchant.by },
+      data: {
+        order: { id: order.id, version: 3, document },
+        wallet: { document, available: '7.50' },
+        previous_wallet: { document: order.document, available: '0.00' },
+      },
+    });
+    expect((await merchant.searchOrders({ document: order.document })).data).toEqual([]);
+    expect((await merchant.searchOrders({ document })).data).toEqual([changed.order]);
+    expect(await merchant.refund(order, '150.00')).toMatchObject({ cashback_taken_back: '7.50' });
+    expect(await balanceOf(document)).toEqual(of({}));
+    expect(await balanceOf(order.document)).toEqual(of({}));
+  });
+
+  it.each<[string, (order: Order) => Promise<unknown>, object]>([
+    ['nothing of it is spent', () => Promise.resolve(), { moved: '7.50', kept: {}, got: { available: '7.50' } }],
+    [
+      'a part of it is spent',
+      ({ document }) => spend(document, '2.50'),
+      { moved: '5.00', kept: {}, got: { available: '5.00' } },
+    ],
+    ['all of it is spent', ({ document }) => spend(document, '7.50'), { moved: '0.00', kept: {}, got: {} }],
+    [
+      'a part of it is held',
+      ({ document }) => hold(document, '2.00'),
+      { moved: '5.50', kept: { held: '2.00' }, got: { available: '5.50' } },
+    ],
+    ['it has expired', () => service.clock.advance({ days: 11 }), { moved: '0.00', kept: {}, got: {} }],
+    [
+      'it has expired except for what is held, and is not swept',
+      async ({ document }) => {
+        const { id } = await hold(document, '2.00');
+        await merchant.hold({ id }, '2.00', service.clock.inMinutes(10_000).toISOString());
+      },
+      { moved: '5.50', kept: { held: '2.00' }, got: { available: '5.50' } },
+    ],
+  ])('when %s, only what is left and not held moves, and a refund takes back no more', async (_, happen, expected) => {
+    const order = await merchant.completed();
+    const document = aDocument();
+    await happen(order);
+    const { moved, kept, got } = expected as Record<'moved', string> & Record<'kept' | 'got', object>;
+    const changed = await merchant.changeCustomer(order, document);
+    const notMoved = (7.5 - Number(moved)).toFixed(2);
+    expect(changed).toMatchObject({ moved, not_moved: notMoved });
+    expect(await balanceOf(order.document)).toEqual(of(kept));
+    expect(await balanceOf(document)).toEqual(of(got));
+    // What did not move counts like cashback that expired: it is waived first.
+    const quote = await merchant.quoteRefund(order, '150.00');
+    const refund = await merchant.refund(order, '150.00');
+    expect(refund).toMatchObject({ ...quote, cashback_taken_back: moved });
+    expect(await balanceOf(document)).toEqual(of({}));
+    expect(await balanceOf(order.document)).toEqual(of(kept));
+  });
+
+  it('what the first customer holds stays theirs when it is released', async () => {
+    const order = await merchant.completed();
+    const holding = await hold(order.document, '2.00');
+    const document = aDocument();
+    await merchant.changeCustomer(order, document);
+    await merchant.cancel(holding);
+    expect(await balanceOf(order.document)).toEqual(of({ available: '2.00' }));
+    expect(await merchant.refund(order, '150.00')).toMatchObject({ cashback_taken_back: '5.50' });
+    expect(await balanceOf(order.document)).toEqual(of({ available: '2.00' }));
+  });
+
+  it('what a refund returns to the first customer after the correction stays theirs', async () => {
+    const order = await merchant.completed();
+    const spent = await spend(order.document, '2.50');
+    const document = aDocument();
+    await merchant.changeCustomer(order, document);
+    await merchant.refund(spent, '2.50');
+    expect(await balanceOf(order.document)).toEqual(of({ available: '2.50' }));
+    expect(await balanceOf(document)).toEqual(of({ available: '5.00' }));
+  });
+
+  it('pending cashback moves and stays pending until the same instant', async () => {
+    const shop = await aMerchant(service, { releaseDays: 8 });
+    const order = await shop.completed();
+    const document = aDocument();
+    const { next_release: release } = await shop.wallet(order.document);
+    expect(await shop.changeCustomer(order, document)).toMatchObject({ moved: '7.50' });
+    expect(await shop.wallet(document)).toMatchObject({ available: '0.00', pending: '7.50', next_release: release });
+  });
+
+  it('what refunds took back or waived before does not move, and is not waived again', async () => {
+    const order = await merchant.completed();
+    expect(await merchant.refund(order, '75.00')).toMatchObject({ cashback_taken_back: '3.75' });
+    const document = aDocument();
+    expect(await merchant.changeCustomer(order, document)).toMatchObject({ moved: '3.75', not_moved: '0.00' });
+    expect(await merchant.refund(order, '75.00')).toMatchObject({ cashback_taken_back: '3.75' });
+    expect(await merchant.order(order)).toMatchObject({
+      status: 'refunded',
+      cashback: { to_receive: { taken_back: '7.50' } },
+    });
+
+    const late = await merchant.completed();
+    await service.clock.advance({ days: 11 });
+    expect(await merchant.refund(late, '75.00')).toMatchObject({ cashback_taken_back: '0.00' });
+    const other = aDocument();
+    expect(await merchant.changeCustomer(late, other)).toMatchObject({ moved: '0.00', not_moved: '7.50' });
+    expect(await merchant.refund(late, '75.00')).toMatchObject({ cashback_taken_back: '0.00' });
+    expect(await balanceOf(other)).toEqual(of({}));
+  });
+
+  it('a refunded order can get another customer, and nothing moves', async () => {
+    const order = await merchant.completed();
+    await merchant.refund(order, '150.00');
+    const document = aDocument();
+    const changed = await merchant.changeCustomer(order, document);
+    expect(changed).toMatchObject({ moved: '0.00', not_moved: '0.00', order: { document, status: 'refunded' } });
+  });
+
+  it('what moves repays a debt of the second customer', async () => {
+    const document = aDocument();
+    const sold = await merchant.completed({ document, total: '100.00' });
+    await spend(document, '5.00');
+    await merchant.refund(sold, '100.00');
+    expect(await balanceOf(document)).toEqual(of({ debt: '5.00' }));
+    const order = await merchant.completed();
+    expect(await merchant.changeCustomer(order, document)).toMatchObject({ moved: '7.50' });
+    expect(await balanceOf(document)).toEqual(of({ available: '2.50' }));
+    expect((await merchant.movements(document)).slice(-3)).toEqual(['move_in 7.50', 'take_back -5.00', 'repay -5.00']);
+    expect((await merchant.statement(document)).slice(-2).map(({ by }) => by)).toEqual([merchant.by, merchant.by]);
+  });
+
+  it('an order that earned nothing, or what it earned has expired, gets another customer with a wallet', async () => {
+    const order = await merchant.completed({ total: '0.05' });
+    const document = aDocument();
+    expect(await merchant.changeCustomer(order, document)).toMatchObject({ moved: '0.00', not_moved: '0.00' });
+    expect((await merchant.wallet(document)).id).not.toBeNull();
+  });
+});
+
+describe('a repeated PUT /orders/{id}/customer', () => {
+  it('PUT /orders/{id}/customer returns the same again, also with another reason, and 409 for another document', async () => {
+    const order = await merchant.completed();
+    const document = aDocument();
+    const changed = await merchant.changeCustomer(order, document);
+    const events = (await eventsOf(service, merchant)).length;
+    expect(await merchant.changeCustomer(order, document)).toEqual(changed);
+    expect(await merchant.put(`/orders/${order.id}/customer`, { document, reason: 'Another' })).toEqual(changed);
+    for (const other of [order.document, aDocument()]) {
+      const problem = await merchant.changeCustomer(order, other).refused(409, 'invalid_transition', ['/document']);
+      expect(problem.detail).toContain('possible once');
+    }
+    expect((await eventsOf(service, merchant)).length).toBe(events);
+    const refund = await merchant.refund(order, '150.00');
+    expect(refund.cashback_taken_back).toBe('7.50');
+    const { order: refunded, ...same } = changed;
+    expect(await merchant.changeCustomer(order, document)).toEqual({ ...same, order: await merchant.order(order) });
+    expect(refunded.status).toBe('completed');
+  });
+
+  it('POST /orders and the completion of an order whose customer was corrected still replay', async () => {
+    const content = { external_id: aDocument(), document: aDocument() };
+    const order = await merchant.completed(content);
+    const document = aDocument();
+    const { order: changed } = await merchant.changeCustomer(order, document);
+    expect(await merchant.complete(order)).toEqual(changed);
+    const sent = { ...aCart('150.00', content), items: order.items.map(({ quantity: _, ...item }) => item) };
+    expect(await merchant.create(sent).replayed()).toEqual(changed);
+    expect(await merchant.create({ ...sent, document }).replayed()).toEqual(changed);
+  });
+
+  it('If-Match protects a correction, and its repetition is no 412', async () => {
+    const order = await merchant.completed();
+    const document = aDocument();
+    const send = (version: number) =>
+      merchant.changeCustomer(order, document, {
+        headers: { 'if-match': `"${version}"` },
+        body: { document, reason: 'Typed wrongly' },
+      });
+    await send(1).refused(412, 'precondition_failed');
+    expect((await merchant.wallet(document)).id).toBeNull();
+    const changed = await send(2);
+    expect(changed.order.version).toBe(3);
+    for (const version of [1, 2, 3]) expect(await send(version)).toEqual(changed);
+  });
+});
+
+describe('PUT /orders/{id}/customer errors', () => {
+  let till: TestMerchant;
+  beforeAll(async () => {
+    till = await aUser(service, merchant.id, ['sell', 'refund', 'reports'], 'Caixa 1');
+  });
+
+  it('PUT /orders/{id}/customer returns 403 without the permission `customers`', async () => {
+    const order = await merchant.completed();
+    await till.changeCustomer(order, aDocument()).refused(403, 'forbidden', { permission: 'customers' });
+    expect(await merchant.order(order)).toEqual(order);
+  });
+
+  it('PUT /orders/{id}/customer returns 404 for an order of another merchant and an unknown ID', async () => {
+    const other = await aMerchant(service);
+    const order = await merchant.completed();
+    const document = aDocument();
+    await other.changeCustomer(order, document).refused(404, 'not_found');
+    await merchant.changeCustomer({ id: '0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10' }, document).refused(404, 'not_found');
+    expect(await merchant.order(order)).toEqual(order);
+    expect((await other.wallet(document)).id).toBeNull();
+  });
+
+  it('PUT /orders/{id}/customer returns 409 with what to do for an order that redeemed cashback', async () => {
+    const document = await merchant.customerWith('20.00');
+    const order = await merchant.completed({ document }, { redeem: '0.01' });
+    const other = aDocument();
+    const problem = await merchant.changeCustomer(order, other).refused(409, 'invalid_transition');
+    expect(problem.detail).toContain('refund it in full, and create the order again');
+    expect((await merchant.wallet(other)).id).toBeNull();
+  });
+
+  it.each([
+    ['pending', 'amend', undefined],
+    ['expired', 'renew', undefined],
+    ['cancelled', '', 'cancel'],
+  ])('PUT /orders/{id}/customer returns 409 for a %s order', async (status, possible, operation) => {
+    const order = await merchant.create();
+    if (operation) await merchant.cancel(order);
+    // Nothing has swept.
+    if (status === 'expired') service.clock.skip(31 * 60_000);
+    const other = aDocument();
+    const problem = await merchant
+      .changeCustomer(order, other)
+      .refused(409, 'invalid_transition', { current_status: status });
+    if (possible) expect(problem.operations).toContain(possible);
+    expect(problem.operations).not.toContain('change_customer');
+    expect((await merchant.wallet(other)).id).toBeNull();
+  });
+
+  it.each<[string, object, string]>([
+    ['no reason', { document: '52998224725' }, '/reason'],
+    ['no document', { reason: 'Typed wrongly' }, '/document'],
+    ['a document that is too short', { document: '123', reason: 'Typed wrongly' }, '/document'],
+    ['a reason that is too long', { document: '52998224725', reason: 'x'.repeat(501) }, '/reason'],
+    ['another member', { document: '52998224725', reason: 'x', amount: '1.00' }, '/amount'],
+  ])('PUT /orders/{id}/customer returns 400 for %s', async (_, body, pointer) => {
+    const order = await merchant.completed();
+    await merchant.put(`/orders/${order.id}/customer`, body).refused(400, 'validation_failed', [pointer]);
+    expect(await merchant.order(order)).toEqual(order);
+  });
+
+  it('PUT /orders/{id}/customer returns 400 for the document that the order has', async () => {
+    const order = await merchant.completed();
+    await merchant.changeCustomer(order, order.document).refused(400, 'validation_failed', ['/document']);
+  });
+});
+
+describe('corrections of erased customers', () => {
+  it('an order of an erased customer can get the right one, and the pseudonym is no document', async () => {
+    const order = await merchant.completed();
+    const { pseudonym } = await merchant.erase(order.document);
+    const document = aDocument();
+    const changed = await merchant.changeCustomer(order, document);
+    expect(changed).toMatchObject({ moved: '7.50', order: { document } });
+    const other = await merchant.completed();
+    await merchant.changeCustomer(other, pseudonym).refused(400, 'validation_failed', ['/document']);
+  });
+
+  it('an erasure of the second customer removes the reason, and a repetition brings the document back nowhere', async () => {
+    const order = await merchant.completed();
+    const document = aDocument();
+    await merchant.changeCustomer(order, document);
+    const { pseudonym } = await merchant.erase(document);
+    await merchant.changeCustomer(order, document).refused(409, 'invalid_transition', ['/document']);
+    expect((await merchant.wallet(document)).id).toBeNull();
+    const rows = await service.dataSource.query('SELECT reason FROM customer_changes WHERE order_id = ?', [order.id]);
+    expect(rows).toEqual([{ reason: null }]);
+    expect(await merchant.order(order)).toMatchObject({ document: pseudonym });
+    expect(await merchant.refund(order, '150.00')).toMatchObject({ cashback_taken_back: '7.50' });
+  });
+
+  it('an erasure of the first customer removes the reason, and the order keeps the second one', async () => {
+    const order = await merchant.completed();
+    const document = aDocument();
+    const { order: changed } = await merchant.changeCustomer(order, document);
+    await merchant.erase(order.document);
+    expect(await merchant.order(order)).toEqual(changed);
+    expect(await merchant.changeCustomer(order, document)).toMatchObject({ reason: null, moved: '7.50' });
+  });
+});
+
+describe('corrections of a customer at the same time as other requests', () => {
+  it('of 10 corrections to different customers at once, one happens and the others are 409', async () => {
+    const order = await merchant.completed();
+    const documents = Array.from({ length: 10 }, aDocument);
+    const { order: changed } = await oneAtOnce(10, (at) => merchant.changeCustomer(order, documents[at]), 409, {
+      code: 'invalid_transition',
+      current_status: 'completed',
+    });
+    for (const document of documents)
+      expect(await balanceOf(document)).toEqual(of(document === changed.document ? { available: '7.50' } : {}));
+  });
+
+  it('10 equal corrections at once have one result', async () => {
+    const order = await merchant.completed();
+    const document = aDocument();
+    const answers = await atOnce(10, () => merchant.changeCustomer(order, document));
+    expect(new Set(answers.map((body) => JSON.stringify(body))).size).toBe(1);
+    expect(await merchant.movements(document)).toEqual(['move_in 7.50']);
+  });
+
+  it('corrections of two orders between the same two customers, in both directions at once, all happen', async () => {
+    const [one, other] = [aDocument(), aDocument()];
+    await merchant.credit(one, '1.00');
+    const orders: Order[] = [];
+    for (let n = 0; n < 10; n++) orders.push(await merchant.completed({ document: n % 2 ? one : other }));
+    await atOnce(10, (at) => merchant.changeCustomer(orders[at]!, at % 2 ? other : one));
+    expect(await balanceOf(one)).toEqual(of({ available: '38.50' }));
+    expect(await balanceOf(other)).toEqual(of({ available: '37.50' }));
+  });
+
+  it('refunds, holds and sweeps at the same time as a correction: nothing is minted, and nobody owes for what did not move', async () => {
+    for (let round = 0; round < 6; round++) {
+      const order = await merchant.completed();
+      const holding = await merchant.create({ document: order.document, total: '15.00' });
+      const document = aDocument();
+      if (round % 3 === 2) service.clock.skip(10 * 86_400_000);
+      await Promise.all([
+        merchant.changeCustomer(order, document),
+        merchant.refund(order, '75.00'),
+        merchant.hold(holding, '2.00').answer,
+        merchant.refund(order, '15.00'),
+        service.clock.sweep(),
+      ]);
+      const refunded = await merchant.refund(order, '60.00');
+      expect(refunded).toMatchObject({ amount: '60.00' });
+      expect(await merchant.order(order)).toMatchObject({ status: 'refunded', document });
+      // Whoever came first, the second customer got no more than what refunds took back again.
+      expect(await balanceOf(document)).toEqual(of({}));
+    }
+  });
+
+  it('an erasure of either customer at the same time as a correction leaves no document of the erased one', async () => {
+    for (const isFirst of [true, false, true, false]) {
+      const order = await merchant.completed();
+      const document = aDocument();
+      if (!isFirst) await merchant.credit(document, '1.00');
+      const erased = isFirst ? order.document : document;
+      const [sent] = await Promise.all([merchant.changeCustomer(order, document).answer, merchant.erase(erased)]);
+      expect(sent.status).toBe(200);
+      await merchant.erase(erased);
+      expect((await merchant.searchOrders({ document: erased })).data).toEqual([]);
+      expect((await merchant.wallet(erased)).id).toBeNull();
+    }
+  });
+});
