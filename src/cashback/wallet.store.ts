@@ -147,13 +147,13 @@ export class WalletStore {
     const changedAt = new Map<string, number>();
     for (const { order, ...owner } of customers)
       changedAt.set(ownerKey(owner), Math.max(changedAt.get(ownerKey(owner)) ?? 0, +(order?.updatedAt ?? 0)));
+    const instants = rows.map((row) =>
+      Math.max(+this.clock.now(row.merchantId), +row.availableAsOf, changedAt.get(ownerKey(row)) ?? 0),
+    );
     // Two wallets of one order have one instant.
-    const ofOne = customers.length === 2 && customers[0]!.order?.id === customers[1]!.order?.id;
-    const latest = ofOne ? Math.max(...rows.map(({ availableAsOf }) => +availableAsOf)) : 0;
-    const wallets = rows.map((row) => {
-      const before = Math.max(+row.availableAsOf, latest, changedAt.get(ownerKey(row)) ?? 0);
-      return new WalletAggregate(row, new Date(Math.max(+this.clock.now(row.merchantId), before)));
-    });
+    const [one, other] = customers.map(({ order }) => order?.id);
+    const latest = customers.length === 2 && one !== undefined && one === other ? Math.max(...instants) : 0;
+    const wallets = rows.map((row, at) => new WalletAggregate(row, new Date(Math.max(instants[at]!, latest))));
     await bringUpToDate(
       manager,
       wallets.map((wallet) => [wallet.row, wallet.now]),

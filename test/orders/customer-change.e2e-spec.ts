@@ -6,6 +6,7 @@ import { aDocument, aMerchant, aUser, type TestMerchant } from '../support/facto
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
 import { aCart, oneAtOnce, type Order } from '../support/shop.js';
 import { useService } from '../support/use-service.js';
+import { rowsOf } from '../support/wallets.js';
 
 // Some tests move the clock by days.
 const { service, merchant } = useService({
@@ -266,9 +267,9 @@ describe('PUT /orders/{id}/customer errors', () => {
   });
 
   it.each([
-    ['pending', 'amend', undefined],
-    ['expired', 'renew', undefined],
-    ['cancelled', '', 'cancel'],
+    ['pending', ['hold', 'amend'], undefined],
+    ['expired', ['renew', 'complete'], undefined],
+    ['cancelled', [], 'cancel'],
   ])('PUT /orders/{id}/customer returns 409 for a %s order', async (status, possible, operation) => {
     const order = await merchant.create();
     if (operation) await merchant.cancel(order);
@@ -278,8 +279,7 @@ describe('PUT /orders/{id}/customer errors', () => {
     const problem = await merchant
       .changeCustomer(order, other)
       .refused(409, 'invalid_transition', { current_status: status });
-    if (possible) expect(problem.operations).toContain(possible);
-    expect(problem.operations).not.toContain('change_customer');
+    expect((problem.operations as string[]).slice(0, 2)).toEqual(possible);
     expect((await merchant.wallet(other)).id).toBeNull();
   });
 
@@ -319,7 +319,7 @@ describe('corrections of erased customers', () => {
     const { pseudonym } = await merchant.erase(document);
     await merchant.changeCustomer(order, document).refused(409, 'invalid_transition', ['/document']);
     expect((await merchant.wallet(document)).id).toBeNull();
-    const rows = await service.dataSource.query('SELECT reason FROM customer_changes WHERE order_id = ?', [order.id]);
+    const rows = await rowsOf(service, 'SELECT reason FROM customer_changes WHERE order_id = ?', [order.id]);
     expect(rows).toEqual([{ reason: null }]);
     expect(await merchant.order(order)).toMatchObject({ document: pseudonym });
     expect(await merchant.refund(order, '150.00')).toMatchObject({ cashback_taken_back: '7.50' });
