@@ -64,7 +64,7 @@ export class UserWorkService {
     take: number,
   ): Promise<UserWork> {
     const user = await this.unitOfWork.statement((manager) => manager.findOneBy(ApiUser, { id: userId }));
-    if (user === null) throw notFound('no API user has this ID');
+    if (user === null) throw notFound('no user has this ID');
     const { merchantId } = user;
     const sums = { granted: 0, remaining: 0, held: 0, voided: 0 };
     const listed: object[] = [];

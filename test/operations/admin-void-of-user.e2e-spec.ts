@@ -85,7 +85,7 @@ describe('`cashback void` of an API user', () => {
 
   it('refuses an unknown user, a missing or a bad instant, and options of one grant', async () => {
     const unknown = '0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10';
-    expect(await admin.refusal(...ofUser(unknown, '--since', since))).toContain('no API user has this ID');
+    expect(await admin.refusal(...ofUser(unknown, '--since', since))).toContain('no user has this ID');
     expect(await admin.refusal(...ofUser(thief.by.user_id))).toContain('--since');
     expect(await admin.refusal(...ofUser(thief.by.user_id, '--since', 'yesterday'))).toContain('instant');
     for (const of of [
