@@ -4,7 +4,7 @@ import { OPERATOR } from '../common/caller.js';
 import { Clock } from '../common/clock.js';
 import type { NewFeedEvent } from '../common/domain-event.js';
 import { sumCents } from '../common/money.js';
-import { externalIdConflict, notFound } from '../common/problem.js';
+import { externalIdConflict, notFound, Problem } from '../common/problem.js';
 import { inColumn } from '../database/by-merchant.js';
 import { violatedUniqueKey } from '../database/errors.js';
 import { columnNames, insertRows, type Row, toEntity } from '../database/rows.js';
@@ -101,7 +101,10 @@ export class GrantsService {
     try {
       return { credit: await this.#grants.get({ merchantId, policy, content }), replayed: false };
     } catch (error) {
-      const meanwhile = violatedUniqueKey(error) === 'uq_cashback_grants_external_id' ? await find() : undefined;
+      // The same request at the same time may have made the grant, and left too little of the day for this one.
+      const isExceeded = error instanceof Problem && error.code === 'grant_exceeds_maximum';
+      const isKnown = isExceeded || violatedUniqueKey(error) === 'uq_cashback_grants_external_id';
+      const meanwhile = isKnown ? await find() : undefined;
       if (meanwhile === undefined) throw error;
       return { credit: meanwhile, replayed: true };
     }
