@@ -381,7 +381,7 @@ describe('corrections of a customer at the same time as other requests', () => {
       const refunded = await merchant.refund(order, '60.00');
       expect(refunded).toMatchObject({ amount: '60.00' });
       expect(await merchant.order(order)).toMatchObject({ status: 'refunded', document });
-      // Whoever came first, the second customer got no more than what refunds took back again.
+      // In any order, the second customer got no more than what refunds took back again.
       expect(await balanceOf(document)).toEqual(of({}));
     }
   });

@@ -1,6 +1,7 @@
 /* eslint jest/no-export: off, jest/no-standalone-expect: off -- Two suites run the same test with different lengths. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { ALL_MERCHANTS } from '../../../src/database/by-merchant.js';
 import { MerchantsService } from '../../../src/merchants/merchants.service.js';
 import { AdminCommandLine } from '../admin.js';
 import { Client } from '../client.js';
@@ -164,7 +165,7 @@ async function expectAuthors(service: Service): Promise<void> {
   const rows = await rowsOf(
     service,
     // Events are kept for a time.
-    `SELECT e.* FROM cashback_entries e JOIN event_feeds f ON f.merchant_id = e.merchant_id
+    `/* ${ALL_MERCHANTS} */ SELECT e.* FROM cashback_entries e JOIN event_feeds f ON f.merchant_id = e.merchant_id
       WHERE e.created_at >= f.kept_since
         AND NOT CASE WHEN e.made_by IS NOT NULL THEN e.made_by IN (SELECT id FROM api_users) AND e.kind <> 'expire'
                      WHEN e.kind = 'expire' THEN TRUE
