@@ -324,7 +324,9 @@ describe('the maximum of a grant', () => {
     ]);
     const users = await rowsOf(service, sqlOf('docs/incidents.md', 'the API users that granted the most'));
     const ofMerchant = users.filter(({ merchant_id }) => merchant_id === merchant.id);
-    expect(ofMerchant.map(({ grants, brl, ...user }) => ({ ...user, grants: Number(grants), brl: Number(brl) }))).toEqual(
+    expect(
+      ofMerchant.map(({ grants, brl, ...user }) => ({ ...user, grants: Number(grants), brl: Number(brl) })),
+    ).toEqual(
       expect.arrayContaining([
         expect.objectContaining({ created_by: id, email, grants: 1, brl: 80 }),
         expect.objectContaining({ created_by: 'operator', name: null, email: null, grants: 1, brl: 1000.01 }),
