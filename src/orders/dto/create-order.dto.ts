@@ -1,5 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { ArrayMinSize, IsIn, IsOptional, ValidateIf } from 'class-validator';
+import { DOCUMENT_PATTERN } from '../../common/document.js';
 import { UUID } from '../../common/ids.js';
 import type { Metadata } from '../../common/metadata.js';
 import {
@@ -157,11 +158,13 @@ export class AmendOrderDto extends OrderContentDto {
   readonly external_id?: string;
 
   /**
-   * The customer's taxpayer number. Default: the order's own. An order that holds cashback keeps its customer.
+   * The customer's taxpayer number. Default: the order's own. An order that holds cashback keeps its customer, as does
+   * one of an erased customer, whose pseudonym, a UUID, is accepted.
    * @example "52998224725"
    */
   @IsOptional()
   @ValidateIf(({ document }: AmendOrderDto) => !UUID.test(String(document)))
+  @ApiProperty({ pattern: `${DOCUMENT_PATTERN.source}|${UUID.source}` })
   @IsDocument()
   readonly document?: string;
 

@@ -109,6 +109,7 @@ export class PolicyDto {
 }
 
 /** What is different on some days. */
+@InOrder(...Object.keys(new PolicyDto()))
 export class PolicyChangesDto extends PartialType(OmitType(PolicyDto, ['time_zone', 'document_check_digits'])) {}
 
 /** Rules for some days to come. */
