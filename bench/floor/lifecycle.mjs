@@ -121,6 +121,7 @@ async function complete(change) {
   await save(change, 'order.completed', {
     status: 'completed',
     earned_cents: earned,
+    kept_cents: earned,
     completed_at: now,
     completed_by: userId,
     completed_version: order['version'],
@@ -143,8 +144,10 @@ async function refund(change, body) {
     order_id,
     merchant_id,
     external_id: body.external_id,
+    version: order['version'] + 1,
     amount_cents: amount,
     eligible_cents: amount,
+    due_cents: taken,
     returned_cents: 0,
     taken_back_cents: taken,
     created_at: now,
@@ -160,6 +163,7 @@ async function refund(change, body) {
     refunded_cents: order['refunded_cents'] + amount,
     refunded_eligible_cents: order['refunded_eligible_cents'] + amount,
     taken_back_cents: order['taken_back_cents'] + taken,
+    kept_cents: order['kept_cents'] - taken,
   };
   await save(change, 'order.refunded', values, answer);
   return answer;

@@ -122,6 +122,7 @@ export async function addCompleted(lab, shop, least) {
   const { ids, id, creditId } = await addCopies(lab, shop, count, {
     status: escape('completed'),
     earned_cents: model.earnedCents,
+    kept_cents: model.earnedCents,
     version: 2,
     completed_version: 1,
     completed_at: at,
