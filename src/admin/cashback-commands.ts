@@ -96,10 +96,12 @@ function addVoid(cashback: Command): void {
     .option('--yes', 'with --user: voids the grants')
     .option('--reason <text>', 'the reason, for your records', shortText)
     .addOption(limitOption())
-    .action((options: VoidOptions) => (options.user === undefined ? voidGrant(options) : voidOfUser(options)));
+    .action(({ user, ...options }: VoidOptions) =>
+      user === undefined ? voidGrant(options) : voidOfUser(user, options),
+    );
 }
 
-async function voidOfUser({ user = '', since, reason, yes, limit }: VoidOptions): Promise<void> {
+async function voidOfUser(user: string, { since, reason, yes, limit }: VoidOptions): Promise<void> {
   if (since === undefined) throw new Error("option '--since' is required with '--user'");
   const find = (services: INestApplicationContext, voiding?: { reason: string | null }): Promise<UserWork> =>
     services.get(UserWorkService).since(user, since, voiding, limit);

@@ -1,8 +1,8 @@
-import { Column, Entity, type EntityManager, PrimaryColumn } from 'typeorm';
+import { Entity, type EntityManager } from 'typeorm';
 import { dayOf } from '../common/calendar-days.js';
 import { formatMoney } from '../common/money.js';
 import { Problem } from '../common/problem.js';
-import { CentsColumn, PrimaryId } from '../database/columns.js';
+import { CentsColumn, PrimaryId, WordColumn } from '../database/columns.js';
 import { columnNames, insertRows, type Row, toEntity } from '../database/rows.js';
 import { inColumn } from '../database/by-merchant.js';
 import type { Policy } from '../merchants/policy.js';
@@ -14,11 +14,11 @@ export class GrantTotal {
   merchantId!: string;
 
   /** The API user; the merchant's ID for all of its users. */
-  @PrimaryColumn({ name: 'subject_id', type: 'char', length: 36, charset: 'ascii', collation: 'ascii_bin' })
+  @PrimaryId('subject_id')
   subjectId!: string;
 
   /** In the merchant's time zone. */
-  @Column({ name: 'day', type: 'varchar', length: 10, charset: 'ascii', collation: 'ascii_bin' })
+  @WordColumn('day', 10)
   day!: string;
 
   @CentsColumn('granted_cents')

@@ -1,6 +1,9 @@
 import { Column, PrimaryColumn, type ColumnOptions } from 'typeorm';
 import { exactCents } from '../common/money.js';
 
+/** The type of a short text of ASCII characters, without its length. */
+export const ASCII = { type: 'varchar', charset: 'ascii', collation: 'ascii_bin' } as const;
+
 const UUID = { type: 'char', length: 36, charset: 'ascii', collation: 'ascii_bin' } as const;
 
 export const PrimaryId = (name = 'id'): PropertyDecorator => PrimaryColumn({ name, ...UUID });
@@ -20,12 +23,10 @@ export const InstantColumn = (name: string, options: ColumnOptions = {}): Proper
   Column({ name, type: 'datetime', precision: 3, ...options });
 
 /** A calendar day, such as `2026-11-20`. It is a text, because drivers convert a DATE to an instant. */
-export const DayColumn = (name: string): PropertyDecorator =>
-  Column({ name, type: 'varchar', length: 10, charset: 'ascii', collation: 'ascii_bin', nullable: true });
+export const DayColumn = (name: string): PropertyDecorator => Column({ name, length: 10, nullable: true, ...ASCII });
 
 /** A word from a fixed list, such as a status. */
-export const WordColumn = (name: string, length = 32): PropertyDecorator =>
-  Column({ name, type: 'varchar', length, charset: 'ascii', collation: 'ascii_bin' });
+export const WordColumn = (name: string, length = 32): PropertyDecorator => Column({ name, length, ...ASCII });
 
 /**
  * A key that the caller chooses, stored as UTF-8 bytes and compared byte for byte: collations treat `José` and `jose`
@@ -44,7 +45,7 @@ export const ExactTextColumn = (name: string): PropertyDecorator =>
 
 /** Who made a change (`By`). It has no foreign key: a use case would wait for logins, which lock the user's row. */
 export const ByColumn = (name: string, options: ColumnOptions = {}): PropertyDecorator =>
-  Column({ name, type: 'varchar', length: 36, charset: 'ascii', collation: 'ascii_bin', ...options });
+  Column({ name, length: 36, ...ASCII, ...options });
 
 /** A text of the caller, such as a reason; null if there is none. */
 export const TextColumn = (name: string, length: number): PropertyDecorator =>

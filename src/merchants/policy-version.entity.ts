@@ -1,7 +1,7 @@
 import { Column, Entity, ForeignKey, PrimaryColumn } from 'typeorm';
 import { addDays, startOfDay } from '../common/calendar-days.js';
 import { after, MINUTE_MS } from '../common/clock.js';
-import { InstantColumn, PrimaryId, WordColumn } from '../database/columns.js';
+import { ASCII, InstantColumn, PrimaryId, WordColumn } from '../database/columns.js';
 import { Merchant } from './merchant.entity.js';
 import type { Policy } from './policy.js';
 
@@ -16,7 +16,7 @@ export class PolicyVersion {
   merchantId!: string;
 
   /** The first and the last day, in the merchant's time zone. */
-  @PrimaryColumn({ name: 'from_day', type: 'varchar', length: 10, charset: 'ascii', collation: 'ascii_bin' })
+  @PrimaryColumn({ name: 'from_day', length: 10, ...ASCII })
   fromDay!: string;
 
   @WordColumn('through_day', 10)

@@ -1,9 +1,7 @@
 import { Column, Entity, ForeignKey, PrimaryColumn } from 'typeorm';
 import type { EntryKind } from '../cashback/entry.entity.js';
-import { CentsColumn, PrimaryId } from '../database/columns.js';
+import { ASCII, CentsColumn, PrimaryId } from '../database/columns.js';
 import { LedgerPosition } from '../merchants/ledger-position.entity.js';
-
-const WORD = { type: 'varchar', charset: 'ascii', collation: 'ascii_bin' } as const;
 
 /** The sum of the ledger's entries of a kind in a local day of the merchant, by stores; no store is an empty text. */
 @Entity('ledger_days')
@@ -12,7 +10,7 @@ export class LedgerDay {
   @ForeignKey(() => LedgerPosition, { name: 'fk_ledger_days_position' })
   merchantId!: string;
 
-  @PrimaryColumn({ name: 'day', length: 10, ...WORD })
+  @PrimaryColumn({ name: 'day', length: 10, ...ASCII })
   day!: string;
 
   /** Where it happened. */
@@ -23,7 +21,7 @@ export class LedgerDay {
   @PrimaryColumn({ name: 'credit_store', type: 'varchar', length: 100 })
   creditStore!: string;
 
-  @PrimaryColumn({ name: 'kind', length: 32, ...WORD })
+  @PrimaryColumn({ name: 'kind', length: 32, ...ASCII })
   kind!: EntryKind;
 
   /** The number of entries. */
