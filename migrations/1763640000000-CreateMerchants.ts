@@ -19,7 +19,8 @@ export class CreateMerchants1763640000000 implements MigrationInterface {
         through_day ${word(10)} NOT NULL,
         changes     JSON NOT NULL,
         stored_at   DATETIME(3) NOT NULL,
-        PRIMARY KEY (merchant_id, from_day),
+        ended_at    DATETIME(3) NULL,
+        PRIMARY KEY (merchant_id, from_day, stored_at),
         CONSTRAINT fk_policy_versions_merchant FOREIGN KEY (merchant_id) REFERENCES merchants (id) ${NO_ACTION}
       ) ${TABLE_OPTIONS}`);
     await runner.query(`

@@ -62,7 +62,7 @@ function addSet(merchant: Command): void {
       .option('--name <name>', "the merchant's name", shortText)
       .option('--from <day>', 'the first of some days for which only these rules change, such as 2026-11-27', day)
       .option('--through <day>', 'the last of these days', day)
-      .option('--remove', 'remove the rules of these days, until they begin'),
+      .option('--remove', 'remove the rules of these days; those that have begun end in a minute'),
   ).action((id: string, { name, from, through, remove, ...options }: SetOptions) => {
     const policy = policyOf(options);
     if (from !== undefined || through !== undefined || remove)

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { type EntityManager, MoreThanOrEqual } from 'typeorm';
+import { type EntityManager, IsNull, MoreThanOrEqual } from 'typeorm';
 import { dayOf } from '../common/calendar-days.js';
 import { Clock } from '../common/clock.js';
 import { newId } from '../common/ids.js';
@@ -9,7 +9,14 @@ import { EventFeed } from './event-feed.entity.js';
 import { LedgerPosition } from './ledger-position.entity.js';
 import { Merchant } from './merchant.entity.js';
 import { type Policy, policyFrom } from './policy.js';
-import { dated, type DatedVersion, policyAt, type PolicyChanges, PolicyVersion } from './policy-version.entity.js';
+import {
+  dated,
+  type DatedVersion,
+  inAMinute,
+  policyAt,
+  type PolicyChanges,
+  PolicyVersion,
+} from './policy-version.entity.js';
 
 const POLICY_MAX_AGE_MS = 1000;
 
@@ -76,29 +83,30 @@ export class MerchantsService {
   }
 
   /**
-   * Stores rules for days to come, in place of those that have exactly these days.
+   * Stores rules for some days, in place of those that have exactly these days. Rules that have begun end in a minute,
+   * when those that replace them begin.
    *
    * @param changes undefined removes them.
-   * @throws Problem not_found; validation_failed if the days are over or overlap with others, or have begun.
+   * @throws Problem not_found; validation_failed if the days are over or overlap with others.
    */
   async setVersion(id: string, days: Days, changes: PolicyChanges | undefined): Promise<PolicyVersion> {
-    const { fromDay, throughDay } = days;
     const now = this.clock.now(id);
     const version = await this.unitOfWork.transaction(async (manager) => {
       const merchant = await manager.findOne(Merchant, { where: { id }, lock: { mode: 'pessimistic_write' } });
       if (merchant === null) throw notFound('no merchant has this ID');
       const { policy } = merchant;
-      if (fromDay < dayOf(now, policy.timeZone) || throughDay < fromDay)
-        throw wrongDays('must be today or later, and not after through');
-      const stored = await manager.findBy(PolicyVersion, { merchantId: id });
-      const others = stored.filter((other) => other.fromDay <= throughDay && fromDay <= other.throughDay);
-      const own = others.find((other) => other.fromDay === fromDay && other.throughDay === throughDay);
-      if (own !== undefined && dated(own, policy.timeZone).beginsAt <= now) throw wrongDays('has begun');
-      if (others.length > Number(own !== undefined)) throw wrongDays('overlaps with other dated rules');
-      if (changes === undefined && own === undefined) throw notFound('no dated rules have these days');
+      const stored = await manager.findBy(PolicyVersion, { merchantId: id, endedAt: IsNull() });
+      const replaced = replacedBy(
+        days,
+        stored.map((other) => dated(other, policy.timeZone)),
+        now,
+      );
+      if (replaced === undefined && changes === undefined) throw notFound('no dated rules have these days');
+      if (replaced === undefined && days.fromDay < dayOf(now, policy.timeZone))
+        throw wrongDays('must be today or later');
       refuseContradiction({ ...policy, ...changes });
-      const row = { merchantId: id, ...days, changes: changes ?? own!.changes, storedAt: now };
-      if (own !== undefined) await manager.delete(PolicyVersion, { merchantId: id, fromDay });
+      if (replaced !== undefined) await end(manager, replaced, now);
+      const row = { merchantId: id, ...days, changes: changes ?? replaced!.changes, storedAt: now, endedAt: null };
       if (changes !== undefined) await manager.insert(PolicyVersion, row);
       return row;
     });
@@ -148,6 +156,37 @@ export class MerchantsService {
     if (merchant === null) throw notFound('no merchant has this ID');
     return merchant;
   }
+}
+
+/**
+ * Returns the rules that have these days and are not over.
+ *
+ * @throws Problem validation_failed if the days overlap with those of others.
+ */
+function replacedBy(
+  { fromDay, throughDay }: Days,
+  stored: readonly DatedVersion[],
+  now: Date,
+): DatedVersion | undefined {
+  if (throughDay < fromDay) throw wrongDays('must not be after through');
+  const others = stored.filter(
+    (other) => other.endsAt > now && other.fromDay <= throughDay && fromDay <= other.throughDay,
+  );
+  const other = others.find((one) => one.fromDay !== fromDay || one.throughDay !== throughDay);
+  if (other !== undefined)
+    throw wrongDays(`overlaps with the rules from ${other.fromDay} through ${other.throughDay}; remove those first`);
+  return others[0];
+}
+
+/** What has not begun is forgotten. */
+async function end(
+  manager: EntityManager,
+  { merchantId, fromDay, storedAt, beginsAt }: DatedVersion,
+  now: Date,
+): Promise<void> {
+  const key = { merchantId, fromDay, storedAt };
+  if (beginsAt > now) await manager.delete(PolicyVersion, key);
+  else await manager.update(PolicyVersion, key, { endedAt: inAMinute(now) });
 }
 
 const wrongDays = (detail: string): Problem => validationFailed([{ pointer: '/from', detail }]);

@@ -8,7 +8,10 @@ import type { Policy } from './policy.js';
 /** What is different on the days of a version. */
 export type PolicyChanges = Partial<Omit<Policy, 'timeZone'>>;
 
-/** Rules of a merchant for whole local days, over its policy of the moment. The days of two versions do not overlap. */
+/**
+ * Rules of a merchant for whole local days, over its policy of the moment. The days of two versions do not overlap, unless
+ * one was ended before its last day.
+ */
 @Entity('policy_versions')
 export class PolicyVersion {
   @PrimaryId('merchant_id')
@@ -25,8 +28,12 @@ export class PolicyVersion {
   @Column({ name: 'changes', type: 'json' })
   changes!: PolicyChanges;
 
-  @InstantColumn('stored_at')
+  @PrimaryColumn({ name: 'stored_at', type: 'datetime', precision: 3 })
   storedAt!: Date;
+
+  /** When it ends, if that was decided after it began; otherwise null. */
+  @InstantColumn('ended_at', { nullable: true })
+  endedAt!: Date | null;
 }
 
 /** When a version is valid: from `beginsAt` until just before `endsAt`. */
@@ -35,10 +42,13 @@ export interface DatedVersion extends PolicyVersion {
   endsAt: Date;
 }
 
-/** Instances keep policies for a second, so a version that begins a minute later begins at once on all of them. */
+/** Instances keep policies for a second, so what begins or ends a minute later does so at once on all of them. */
+export const inAMinute = (storedAt: Date): Date => after(storedAt, MINUTE_MS);
+
 export function dated(version: PolicyVersion, timeZone: string): DatedVersion {
-  const [first, stored] = [startOfDay(version.fromDay, timeZone), after(version.storedAt, MINUTE_MS)];
-  const endsAt = startOfDay(addDays(version.throughDay, 1), timeZone);
+  const [first, stored] = [startOfDay(version.fromDay, timeZone), inAMinute(version.storedAt)];
+  const last = startOfDay(addDays(version.throughDay, 1), timeZone);
+  const endsAt = version.endedAt !== null && version.endedAt < last ? version.endedAt : last;
   return { ...version, beginsAt: stored > first ? stored : first, endsAt };
 }
 

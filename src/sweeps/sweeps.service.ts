@@ -62,6 +62,7 @@ class Sweep {
   }
 
   wake(): void {
+    if (this.#isWoken) return;
     this.#isWoken = true;
     this.#endPause();
   }

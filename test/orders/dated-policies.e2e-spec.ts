@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { addDays, dayOf, startOfDay } from '../../src/common/calendar-days.js';
 import type { PolicyVersion } from '../../src/merchants/policy-version.entity.js';
@@ -6,7 +7,7 @@ import { atOnce, Client } from '../support/client.js';
 import { FrozenClock } from '../support/clock.js';
 import { expectInvariants, expectProblem } from '../support/expectations.js';
 import { aMerchant, logIn, type TestMerchant } from '../support/factories.js';
-import { startService } from '../support/service.js';
+import { type Service, startService } from '../support/service.js';
 import type { Order } from '../support/shop.js';
 import { useService } from '../support/use-service.js';
 
@@ -22,6 +23,13 @@ const dates = (from: number, through: number): string[] => ['--from', inDays(fro
 /** The command line has the clock of this machine, so its days are checked in this process. */
 const setVersion = (shop: TestMerchant, [, fromDay, , throughDay]: string[], changes?: PolicyVersion['changes']) =>
   shop.setVersion({ fromDay: fromDay!, throughDay: throughDay! }, changes);
+/** The clock's sweep stays that of the first instance. */
+const secondInstance = async (): Promise<Service> => {
+  const { sweep } = clock;
+  const second = await startService({ clock, databaseUrl: service.databaseUrl });
+  clock.sweep = sweep;
+  return second;
+};
 /** Moves the clock to a bit before or after the beginning of a day. */
 const moveTo = async (shop: TestMerchant, day: string, ms: number): Promise<TestMerchant> => {
   await clock.advance({ ms: +startOfDay(day, ZONE) + ms - clock.ms });
@@ -67,9 +75,7 @@ describe('dated policies', () => {
   });
 
   it('two instances begin a version at the same order, a millisecond before and after midnight', async () => {
-    const { sweep } = clock;
-    const second = await startService({ clock, databaseUrl: service.databaseUrl });
-    clock.sweep = sweep;
+    const second = await secondInstance();
     let shop = await aMerchant(service);
     await setVersion(shop, dates(1, 1), { earnRateBps: 1000 });
     shop = await moveTo(shop, inDays(1), -1);
@@ -93,19 +99,57 @@ describe('dated policies', () => {
     expect(earns(await shop.create(ofHundred))).toBe('10.00');
   });
 
-  it('a version can be changed and removed until it begins, and then no more', async () => {
-    let shop = await aMerchant(service);
+  it('a version can be changed and removed until it begins', async () => {
+    const shop = await aMerchant(service);
     const days = dates(1, 2);
     for (const earnRateBps of [1000, 1000, 2000]) await setVersion(shop, days, { earnRateBps });
     expect((await shop.policy()).upcoming).toMatchObject([{ changes: { earn_rate: '0.20' } }]);
     await setVersion(shop, days);
     expect((await shop.policy()).upcoming).toEqual([]);
     await expect(setVersion(shop, days)).rejects.toThrow('no dated rules have these days');
-    await setVersion(shop, days, { earnMaximumCents: 1 });
-    shop = await moveTo(shop, inDays(1), 0);
-    for (const changes of [undefined, { earnMaximumCents: 2 }])
-      await expect(setVersion(shop, days, changes)).rejects.toMatchObject({ errors: [{ detail: 'has begun' }] });
-    expect(earns(await shop.create(ofHundred))).toBe('0.01');
+  });
+
+  it('a version that has begun is replaced or ended a minute later, on all instances at the same order', async () => {
+    let shop = await aMerchant(service);
+    const days = dates(1, 3);
+    await setVersion(shop, days, { earnRateBps: 5000 });
+    shop = await moveTo(shop, inDays(2), 0);
+    const second = await secondInstance();
+    const shops = [shop, shop.with(new Client(second, shop.client.token))];
+    /** An instance keeps a policy for a second of its process, which the clock of the test does not move. */
+    const inAMinute = async (): Promise<void> => {
+      await sleep(1_050);
+      clock.skip(59_999);
+    };
+    const earned = () => Promise.all(shops.map(async (one) => earns(await one.create(ofHundred))));
+    expect(await earned()).toEqual(['50.00', '50.00']);
+    // The right rate, at the same time from two terminals.
+    await Promise.all([1000, 1000].map((earnRateBps) => setVersion(shop, days, { earnRateBps })));
+    await inAMinute();
+    expect(await earned()).toEqual(['50.00', '50.00']);
+    clock.skip(1);
+    expect(await earned()).toEqual(['10.00', '10.00']);
+    await setVersion(shop, days);
+    await expect(setVersion(shop, days)).rejects.toThrow('no dated rules have these days');
+    await inAMinute();
+    expect(await earned()).toEqual(['10.00', '10.00']);
+    clock.skip(1);
+    expect(await earned()).toEqual(['5.00', '5.00']);
+    // The rest of its days is free for others.
+    await setVersion(shop, dates(0, 0), { earnRateBps: 700 });
+    await inAMinute();
+    clock.skip(1);
+    expect(await earned()).toEqual(['7.00', '7.00']);
+    await second.stop();
+  });
+
+  it('a version of days that are over cannot be ended', async () => {
+    let shop = await aMerchant(service);
+    const days = dates(1, 1);
+    await setVersion(shop, days, { earnRateBps: 1000 });
+    shop = await moveTo(shop, inDays(2), 0);
+    await expect(setVersion(shop, days)).rejects.toThrow('no dated rules have these days');
+    await expect(setVersion(shop, days, { earnRateBps: 1 })).rejects.toMatchObject({ code: 'validation_failed' });
   });
 
   it('versions that overlap, or of days that are over, are refused, also at the same time', async () => {
@@ -113,7 +157,7 @@ describe('dated policies', () => {
     await setVersion(shop, dates(3, 5), { earnRateBps: 1 });
     for (const days of [dates(1, 3), dates(5, 9), dates(4, 4), dates(2, 6), dates(3, 4), dates(3, 6)])
       await expect(setVersion(shop, days, { earnRateBps: 2 })).rejects.toMatchObject({
-        errors: [{ detail: 'overlaps with other dated rules' }],
+        errors: [{ detail: `overlaps with the rules from ${inDays(3)} through ${inDays(5)}; remove those first` }],
       });
     for (const days of [dates(-1, 1), dates(2, 1)])
       await expect(setVersion(shop, days, { earnRateBps: 2 })).rejects.toMatchObject({ code: 'validation_failed' });
