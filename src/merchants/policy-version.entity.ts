@@ -9,8 +9,8 @@ import type { Policy } from './policy.js';
 export type PolicyChanges = Partial<Omit<Policy, 'timeZone'>>;
 
 /**
- * Rules of a merchant for whole local days, over its policy of the moment. The days of two versions do not overlap, unless
- * one was ended before its last day.
+ * Rules of a merchant for whole local days, over its policy of the moment. The days of two versions do not overlap,
+ * unless one was ended before its last day.
  */
 @Entity('policy_versions')
 export class PolicyVersion {
