@@ -42,6 +42,7 @@ export class CreateOrders1763640000001 implements MigrationInterface {
         requested_expires_at  DATETIME(3) NULL,
         completed_at          DATETIME(3) NULL,
         cancelled_at          DATETIME(3) NULL,
+        customer_changed_at   DATETIME(3) NULL,
         cashback_available_at DATETIME(3) NULL,
         cashback_expires_at   DATETIME(3) NULL,
         created_by            ${word(36)} NOT NULL,

@@ -5,7 +5,7 @@ import { ownerKey } from '../cashback/wallet.entity.js';
 import type { WalletAggregate } from '../cashback/wallet-aggregate.js';
 import { WalletStore } from '../cashback/wallet.store.js';
 import type { Caller } from '../common/caller.js';
-import { differing, notFound, validationFailed } from '../common/problem.js';
+import { notFound, validationFailed } from '../common/problem.js';
 import { formatMoney } from '../common/money.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { CustomerChange } from './customer-change.entity.js';
@@ -14,7 +14,6 @@ import { Order } from './order.entity.js';
 import type { AmendedContent, Origin, Versions } from './order-content.js';
 import { authorsOf, toOrderDto } from './order.mapper.js';
 import { type LoadedOrder, OrderStore } from './order.store.js';
-import { invalidTransition } from './order-transitions.js';
 
 /** An order with the locked wallets of its customer and of another one. */
 interface Moving extends LoadedOrder {
@@ -68,7 +67,7 @@ export class CustomerChangesService {
     const { order, wallet, change } = await this.#move(merchantId, orderId, document, async (moving) => {
       const { order, manager, wallet, other } = moving;
       const existing = await manager.findOneBy(CustomerChange, { orderId, merchantId });
-      if (existing !== null) return { order, wallet, change: requireSame(order, document, existing) };
+      if (existing !== null && document === order.document) return { order, wallet, change: existing };
       if (document === order.document)
         throw validationFailed([{ pointer: '/document', detail: 'must not be the document that the order has' }]);
       const version = order.version + 1;
@@ -131,11 +130,4 @@ export class CustomerChangesService {
     for (const { again } of moved.missing) await again();
     return this.#move(merchantId, orderId, document, perform);
   }
-}
-
-/** @throws Problem invalid_transition if the customer was changed to another one. */
-function requireSame(order: Order, document: string, change: CustomerChange): CustomerChange {
-  if (order.document === document) return change;
-  const detail = 'its customer was changed before, which is possible once';
-  throw invalidTransition(order.status, detail, [differing('/document')]);
 }

@@ -14,6 +14,7 @@ interface Order {
   lapsedCents: number;
   redeemedCents: number;
   completedVersion: number | null;
+  customerChangedAt: Date | null;
   effectivePaymentMethods: OrderPaymentMethod[];
 }
 
@@ -70,7 +71,7 @@ export function refuseOtherCompletion(
   };
   const earlier = { redeem: redeemedCents, payment_methods: paymentMethodsOf(effectivePaymentMethods) };
   const errors = differences(sent, earlier);
-  if (errors.length > 0) throw invalidTransition(order.status, DIFFERENT_COMPLETION, errors);
+  if (errors.length > 0) throw invalidTransition(order, DIFFERENT_COMPLETION, errors);
   if (versions === undefined || versions.includes(String(completedVersion))) return;
   throw new Problem('precondition_failed', {
     detail: `version ${completedVersion} of the order was completed, and If-Match does not name "${completedVersion}"; if the customer was charged again, pay that back`,

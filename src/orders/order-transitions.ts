@@ -17,12 +17,21 @@ export type OrderStatus = (typeof ORDER_STATUSES)[number];
 /** The statuses of orders that have been completed, refunded since or not. */
 export const COMPLETED_STATUSES: readonly OrderStatus[] = ['completed', 'partially_refunded', 'refunded'];
 
+/** What of an order decides what can be done with it. */
+interface State {
+  status: OrderStatus;
+  redeemedCents: number;
+  customerChangedAt: Date | null;
+}
+
 interface Transition {
   from: readonly OrderStatus[];
   /** None if the order keeps its status. */
   to: readonly OrderStatus[];
   /** Why an order in another status is refused. */
   refusal: string;
+  /** Why an order in one of these statuses is refused nevertheless. */
+  refusalOf?: (order: State) => string | undefined;
 }
 
 /** What can happen to an order: the operations, and its expiry, which no request asks for. */
@@ -54,6 +63,11 @@ export const TRANSITIONS = {
     to: [],
     refusal:
       'only the customer of a completed order is changed so; amend a pending order, and renew an expired one first',
+    refusalOf: ({ redeemedCents, customerChangedAt }) => {
+      if (redeemedCents > 0)
+        return 'it redeemed cashback of its customer: only a full refund and a new order correct that';
+      return customerChangedAt === null ? undefined : 'its customer was changed before, which is possible once';
+    },
   },
   expire: { from: ['pending'], to: ['expired'], refusal: 'only a pending order expires' },
 } as const satisfies Record<OrderOperation | 'expire', Transition>;
@@ -63,27 +77,30 @@ export type OrderTransition = keyof typeof TRANSITIONS;
 /** The statuses that a transition leads to. */
 export type StatusAfter<T extends OrderTransition> = (typeof TRANSITIONS)[T]['to'][number];
 
-/** @throws Problem invalid_transition if the order's status does not allow it. */
-export function requireTransition({ status }: { status: OrderStatus }, transition: OrderTransition): void {
-  const { from, refusal }: Transition = TRANSITIONS[transition];
-  if (!from.includes(status)) throw invalidTransition(status, refusal);
+function refusalOf(order: State, transition: OrderTransition): string | undefined {
+  const { from, refusal, refusalOf: otherRefusalOf }: Transition = TRANSITIONS[transition];
+  return from.includes(order.status) ? otherRefusalOf?.(order) : refusal;
 }
 
-/** Returns what can be done with an order in this status. */
-export const operationsOf = (status: OrderStatus): OrderOperation[] =>
-  ORDER_OPERATIONS.filter((operation) => isFrom(TRANSITIONS[operation], status));
+/** @throws Problem invalid_transition if the order does not allow it now. */
+export function requireTransition(order: State, transition: OrderTransition): void {
+  const refusal = refusalOf(order, transition);
+  if (refusal !== undefined) throw invalidTransition(order, refusal);
+}
+
+/** Returns what can be done with an order now. */
+export const operationsOf = (order: State): OrderOperation[] =>
+  ORDER_OPERATIONS.filter((operation) => refusalOf(order, operation) === undefined);
 
 /** Returns a 409 with the order's status, the statuses that it can go to, and what is possible now. */
-export function invalidTransition(status: OrderStatus, detail: string, errors?: Fault[]): Problem {
-  const operations = operationsOf(status);
+export function invalidTransition(order: State, detail: string, errors?: Fault[]): Problem {
+  const operations = operationsOf(order);
   const allowed = operations.flatMap((operation) => TRANSITIONS[operation].to);
   return new Problem('invalid_transition', {
-    detail: `the order is ${status}: ${detail}`,
-    current_status: status,
+    detail: `the order is ${order.status}: ${detail}`,
+    current_status: order.status,
     allowed,
     operations,
     errors,
   });
 }
-
-const isFrom = ({ from }: Transition, status: OrderStatus): boolean => from.includes(status);

@@ -208,6 +208,10 @@ export class Order {
   @InstantColumn('cancelled_at', { nullable: true })
   cancelledAt!: Date | null;
 
+  /** When the customer of the completed order was corrected. */
+  @InstantColumn('customer_changed_at', { nullable: true })
+  customerChangedAt!: Date | null;
+
   /** When the earned cashback becomes available; null before completion. */
   @InstantColumn('cashback_available_at', { nullable: true })
   cashbackAvailableAt!: Date | null;
@@ -256,6 +260,7 @@ export class Order {
       expiresAt: content.requestedExpiresAt ?? defaultExpiry(given.policy, now),
       completedAt: null,
       cancelledAt: null,
+      customerChangedAt: null,
       cashbackAvailableAt: null,
       cashbackExpiresAt: null,
       completedBy: null,
@@ -357,7 +362,7 @@ export class Order {
   amend(wallet: WalletAggregate, content: AmendedContent, lowersHold: boolean, origin: Origin): void {
     requireTransition(this, 'amend');
     if (content.document !== undefined && content.document !== this.document && this.heldCents > 0)
-      throw invalidTransition(this.status, HOLDS_OF_CUSTOMER, [differing('/document')]);
+      throw invalidTransition(this, HOLDS_OF_CUSTOMER, [differing('/document')]);
     const problem = earnAmountProblem(content, this.policy);
     if (problem !== undefined) throw problem;
     const isChanged = differences(contentOf({ ...this, ...content }), contentOf(this)).length > 0;
@@ -489,11 +494,10 @@ export class Order {
    * Corrects the customer of a completed order. What is left of the earned cashback, and is not held, moves to another
    * customer, with the same dates. The first customer keeps what is spent, so later refunds take it back from nobody.
    *
-   * @throws Problem invalid_transition, also if it redeemed cashback; precondition_failed.
+   * @throws Problem invalid_transition, also if it redeemed cashback or was corrected before; precondition_failed.
    */
   changeCustomer(wallets: { from: WalletAggregate; to: WalletAggregate }, origin: Origin): { movedCents: number } {
     requireTransition(this, 'change_customer');
-    if (this.redeemedCents > 0) throw invalidTransition(this.status, REDEEMED_OF_CUSTOMER);
     requireVersion(this, origin);
     const { from, to } = wallets;
     const moved = from.moveOut(this.#cause(origin.by), this.keptCents);
@@ -502,7 +506,7 @@ export class Order {
     const { document } = to.row;
     const event = { type: 'order.customer_changed', madeBy: origin.by, previousWallet: { ...from.row } } as const;
     const lostCents = this.earnedCents - this.takenBackCents - movedCents;
-    this.#nextVersion('change_customer', event, to, { document, lostCents });
+    this.#nextVersion('change_customer', event, to, { document, lostCents, customerChangedAt: to.now });
     return { movedCents };
   }
 
@@ -548,6 +552,3 @@ export class Order {
 }
 
 const HOLDS_OF_CUSTOMER = 'it holds cashback of its customer: release it before you change the document';
-
-const REDEEMED_OF_CUSTOMER =
-  'it redeemed cashback of its customer: refund it in full, and create the order again with the right document';

@@ -49,7 +49,7 @@ export function toOrderDto(order: Order, availableCents: number, now: Date, whoI
       amount: formatMoney(order.refundedCents),
       amount_to_pay_back: formatMoney(order.refundedCents - returnedCents),
     },
-    operations: operationsOf(order.status),
+    operations: operationsOf(order),
     created_at: order.createdAt,
     created_by: whoIs(order.createdBy)!,
     updated_at: order.updatedAt,

@@ -145,6 +145,7 @@ const OPEN: Partial<Order> = {
   completedVersion: null,
   completedAt: null,
   cancelledAt: null,
+  customerChangedAt: null,
   cashbackAvailableAt: null,
   cashbackExpiresAt: null,
 };
@@ -152,7 +153,7 @@ const OPEN: Partial<Order> = {
 /** The version before one, by the rows after a completion, and otherwise by its own event. */
 function versionBefore(version: Order, said: OrderDto, refund: Refund | undefined, isMoved: boolean): Order {
   const number = { version: version.version - 1, updatedAt: new Date(said.updated_at) };
-  if (isMoved) return Object.assign(new Order(), version, number, { lostCents: 0 });
+  if (isMoved) return Object.assign(new Order(), version, number, { lostCents: 0, customerChangedAt: null });
   if (refund === undefined) return Object.assign(new Order(), version, OPEN, { ...number, ...stateIn(said) });
   const refundedCents = version.refundedCents - refund.amountCents;
   return Object.assign(new Order(), version, number, {

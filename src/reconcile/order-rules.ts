@@ -69,8 +69,16 @@ const ORDER_RULES: Record<string, (record: OrderRecord) => boolean> = {
     return isSameDay(availableAt, expected.availableAt) && isSameDay(expiresAt, expected.expiresAt);
   },
 
-  "a correction of a customer has the order's merchant and wallet": ({ order: o, row, change }) =>
-    change === undefined || (change.merchantId === o.merchantId && change.walletId === row.wallet_id),
+  "a correction of a customer has the order's merchant and wallet, and the order has its instant": ({
+    order: o,
+    row,
+    change,
+  }) =>
+    change === undefined
+      ? o.customerChangedAt === null
+      : change.merchantId === o.merchantId &&
+        change.walletId === row.wallet_id &&
+        +change.createdAt === Number(o.customerChangedAt),
 
   'a completed order has a wallet, and a credit of the earned amount with its dates if it earned anything': ({
     order: o,

@@ -53,8 +53,13 @@ export interface Cart {
   document: string;
 }
 
-const operationsOf = (status: Status): ((value: unknown) => boolean)[] =>
-  TRANSITIONS[status].map((names) => inAnyOrder(names.split(',').filter(Boolean)));
+/** "`operations` is what can be done now": a customer is corrected once, and not if the order redeemed cashback. */
+function operationsOf({ status, redeemedAmount, move }: Order): ((value: unknown) => boolean)[] {
+  const isFinal = redeemedAmount > 0n || move !== undefined;
+  return TRANSITIONS[status].map((names) =>
+    inAnyOrder(names.split(',').filter((name) => name !== '' && !(isFinal && name === 'change_customer'))),
+  );
+}
 
 /** An order as OpenAPI's `OrderDto` describes it. */
 export class Order {
@@ -160,7 +165,7 @@ export class Order {
 
   /** @param names of the members whose values make it impossible */
   invalidTransition(...names: string[]): Outcome {
-    const [allowed, operations] = operationsOf(this.status);
+    const [allowed, operations] = operationsOf(this);
     const said = { current_status: this.status, allowed, operations };
     return problem('invalid_transition', said, names.length > 0 ? pointersTo(...names) : undefined);
   }
@@ -187,7 +192,7 @@ export class Order {
         to_receive: this.isOpen ? quotedToReceive(rules, content, held, this.createdAt) : this.#received(now),
       },
       refunded: { amount: brl(amount), amount_to_pay_back: brl(amount - returned) },
-      operations: operationsOf(this.status)[1],
+      operations: operationsOf(this)[1],
       ...{ created_at: date(this.createdAt), completed_at: date(this.completedAt) },
       ...{ expires_at: date(this.expiresAt), cancelled_at: date(this.cancelledAt) },
       ...{ created_by: this.createdBy, completed_by: this.completedBy, cancelled_by: this.cancelledBy },
