@@ -21,7 +21,14 @@ import { FrequentService } from '../reports/frequent.service.js';
 import { LedgerService } from '../reports/ledger.service.js';
 import { OutstandingService } from '../reports/outstanding.service.js';
 import { ErasureService } from '../orders/erasure.service.js';
+import { OrderListingService } from '../orders/order-listing.service.js';
+import { OrderStore } from '../orders/order.store.js';
+import { OrderTransactionsService } from '../orders/order-transactions.service.js';
 import { OrdersService } from '../orders/orders.service.js';
+import { RefundsService } from '../orders/refunds.service.js';
+import { CreditListingService } from '../wallets/credit-listing.service.js';
+import { CustomersService } from '../wallets/customers.service.js';
+import { GrantListingService } from '../wallets/grant-listing.service.js';
 import { EventsService } from '../events/events.service.js';
 import { DeliveryService } from '../webhooks/delivery.service.js';
 import { PrivacyService } from '../privacy/privacy.service.js';
@@ -44,6 +51,13 @@ class AdminModule {
       ],
       providers: [
         AuditService,
+        CreditListingService,
+        CustomersService,
+        GrantListingService,
+        OrderListingService,
+        OrderStore,
+        OrderTransactionsService,
+        RefundsService,
         ErasureService,
         ExpiringService,
         FrequentService,

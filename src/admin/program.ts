@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { readId } from '../common/ids.js';
 import { Problem } from '../common/problem.js';
 import { cashbackCommands } from './cashback-commands.js';
+import { listCommands } from './list-commands.js';
 import { auditCommands, reconcileCommand, sessionCommands } from './maintenance-commands.js';
 import { merchantCommands } from './merchant-commands.js';
 import { customerCommands, orderCommands, walletCommands } from './record-commands.js';
@@ -60,6 +61,7 @@ export function adminProgram(): Command {
     .addCommand(cashbackCommands())
     .addCommand(customerCommands())
     .addCommand(orderCommands())
+    .addCommand(listCommands())
     .addCommand(reportCommands())
     .addCommand(webhookCommands())
     .addCommand(auditCommands())

@@ -20,9 +20,11 @@ interface Report {
   data: object[];
 }
 
+type Add = <Options>(name: string, description: string, read: Read<Options>) => Command;
+
 export function reportCommands(): Command {
   const report = new Command('report').description('reports for accounting; days and months are in each time zone');
-  const add = <Options>(name: string, description: string, read: Read<Options>): Command =>
+  const add: Add = <Options>(name: string, description: string, read: Read<Options>) =>
     report
       .command(name)
       .description(description)
@@ -48,6 +50,11 @@ export function reportCommands(): Command {
     'the cashback that will expire in this month and the following ones',
     (services, merchantId, options) => services.get(ExpiringService).report(merchantId, options),
   ).option('--months <n>', 'the number of months', wholeNumber(1, 120), 12);
+  addOfCustomers(add);
+  return report;
+}
+
+function addOfCustomers(add: Add): void {
   withPeriod(
     add<{ from: string; to: string; atLeast: number }>(
       'frequent',
@@ -56,7 +63,13 @@ export function reportCommands(): Command {
         services.get(FrequentService).report(merchantId, { ...period, at_least: atLeast }),
     ),
   ).option('--at-least <n>', 'the number of orders from which a customer is listed', wholeNumber(2, 1000), 3);
-  return report;
+  withPeriod(
+    add<{ from: string; to: string; limit: number }>(
+      'customers',
+      'the customers who bought most',
+      (services, merchantId, options) => services.get(FrequentService).top(merchantId, options),
+    ),
+  ).option('--limit <n>', 'the maximum number of customers', wholeNumber(1, 1000), 100);
 }
 
 const withPeriod = (command: Command): Command =>

@@ -1,24 +1,38 @@
 /** The texts of callers: a spreadsheet must not take them for a number, a date or a formula. */
-const TEXTS = new Set(['name', 'store', 'in_store', 'document', 'completed_by']);
+const TEXTS = new Set([
+  ...['name', 'store', 'in_store', 'document', 'completed_by'],
+  ...['external_id', 'reason', 'void_reason', 'note', 'metadata'],
+]);
 
 /** With `pt-BR`, spreadsheets in Brazil open the file with a double click, and amounts and days are no texts. */
 export type CsvLocale = 'pt-BR';
 
-/** Returns rows as CSV (RFC 4180) with a header. */
-export function csvOf(columns: readonly string[], rows: readonly object[], locale?: CsvLocale): string {
+/**
+ * Returns rows as CSV (RFC 4180) with a header.
+ *
+ * @param columns their members. Those of a part, such as `source.external_id`, are treated like members.
+ * @param isContinued whether these rows follow others, which had the header.
+ */
+export function csvOf(
+  columns: readonly string[],
+  rows: readonly object[],
+  locale?: CsvLocale,
+  isContinued = false,
+): string {
   const isBrazilian = locale === 'pt-BR';
   const separator = isBrazilian ? ';' : ',';
   const cells = rows.map((row) =>
     columns.map((column) => {
       const text = textOf((row as Record<string, unknown>)[column]);
-      if (TEXTS.has(column)) return withoutFormula(isBrazilian ? withPunctuation(column, text) : text);
+      if (TEXTS.has(column.split('.').at(-1)!))
+        return withoutFormula(isBrazilian ? withPunctuation(column, text) : text);
       return isBrazilian ? inBrazilian(text) : text;
     }),
   );
   const quoted = (cell: string): string =>
     /["\r\n]/.test(cell) || cell.includes(separator) ? `"${cell.replaceAll('"', '""')}"` : cell;
-  const lines = [columns, ...cells].map((line) => `${line.map(quoted).join(separator)}\r\n`);
-  return (isBrazilian ? '\uFEFF' : '') + lines.join('');
+  const lines = [...(isContinued ? [] : [columns]), ...cells].map((line) => `${line.map(quoted).join(separator)}\r\n`);
+  return (isBrazilian && !isContinued ? '\uFEFF' : '') + lines.join('');
 }
 
 function textOf(value: unknown): string {
@@ -39,5 +53,5 @@ const withPunctuation = (column: string, text: string): string =>
 const inBrazilian = (text: string): string =>
   text
     .replace(/^(-?\d+)\.(\d\d)$/, '$1,$2')
-    .replace(/^(\d{4})-(\d\d)-(\d\d)$/, '$3/$2/$1')
+    .replace(/^(\d{4})-(\d\d)-(\d\d)( [\d:]{8})?$/, '$3/$2/$1$4')
     .replace(/^(\d{4})-(\d\d)$/, '$2/$1');

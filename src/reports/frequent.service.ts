@@ -5,7 +5,7 @@ import { exactCents, formatMoney } from '../common/money.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import { COMPLETED_STATUSES } from '../orders/order-transitions.js';
-import type { FrequentReportDto } from './dto/report.dto.js';
+import type { FrequentReportDto, TopReportDto } from './dto/report.dto.js';
 import { refuseMany, refusePeriod } from './limits.js';
 
 const MAX_DAYS = 31;
@@ -17,6 +17,16 @@ const CUSTOMERS = `
            WHERE merchant_id = ? AND status IN (?) AND completed_at >= ? AND completed_at < ? GROUP BY document, completed_by) x
    GROUP BY document HAVING SUM(orders) >= ? ORDER BY SUM(orders) DESC, document`;
 
+/** The customers who bought most. */
+const TOP = `
+  SELECT document, COUNT(*) AS orders, SUM(total_cents) AS total, SUM(refunded_cents) AS refunded,
+         SUM(redeemed_cents - returned_cents) AS redeemed, SUM(earned_cents - taken_back_cents) AS earned
+    FROM orders FORCE INDEX (ix_orders_completion)
+   WHERE merchant_id = ? AND status IN (?) AND completed_at >= ? AND completed_at < ?
+   GROUP BY document ORDER BY total DESC, document LIMIT ?`;
+
+type TopRow = Record<'document' | 'orders' | 'total' | 'refunded' | 'redeemed' | 'earned', string>;
+
 interface CustomerRow {
   document: string;
   orders: string;
@@ -24,7 +34,10 @@ interface CustomerRow {
   users: string;
 }
 
-/** Reports customers with many orders in a day: a cashier may complete sales of others with their own CPF. */
+/**
+ * Reports customers with many orders: in a day, because a cashier may complete sales of others with their own CPF, and
+ * in a period, because the best customers deserve something.
+ */
 @Injectable()
 export class FrequentService {
   constructor(
@@ -63,5 +76,25 @@ export class FrequentService {
         })),
       };
     });
+  }
+
+  /** @throws Problem validation_failed for an empty period or one that is too long. */
+  async top(merchantId: string, options: { from: string; to: string; limit: number }): Promise<TopReportDto> {
+    refusePeriod(options, MAX_DAYS);
+    const { timeZone } = (await this.merchants.get(merchantId)).policy;
+    const bounds = [options.from, options.to].map((day) => startOfDay(day, timeZone));
+    const parameters = [merchantId, COMPLETED_STATUSES, ...bounds, options.limit];
+    const rows = await this.unitOfWork.statement((manager) => manager.query<TopRow[]>(TOP, parameters));
+    const money = (cents: string): string => formatMoney(exactCents(cents));
+    return {
+      data: rows.map(({ document, orders, total, refunded, redeemed, earned }) => ({
+        document,
+        orders: Number(orders),
+        total: money(total),
+        refunded: money(refunded),
+        redeemed: money(redeemed),
+        earned: money(earned),
+      })),
+    };
   }
 }

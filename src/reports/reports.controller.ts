@@ -17,6 +17,9 @@ import {
   OutstandingQueryDto,
   OutstandingReportDto,
   OutstandingRowDto,
+  TopQueryDto,
+  TopReportDto,
+  TopRowDto,
 } from './dto/report.dto.js';
 import { ExpiringService } from './expiring.service.js';
 import { FrequentService } from './frequent.service.js';
@@ -83,5 +86,17 @@ export class ReportsController {
   @Report('frequent', FrequentReportDto, FrequentRowDto)
   reportFrequent(@MerchantId() merchantId: string, @Query() query: FrequentQueryDto): Promise<FrequentReportDto> {
     return this.frequent.report(merchantId, query);
+  }
+
+  /**
+   * Report the customers who bought most
+   *
+   * @remarks Returns the customers with the highest totals of orders that were completed in a period of at most 31
+   * days, highest first.
+   */
+  @Get('customers')
+  @Report('customers', TopReportDto, TopRowDto)
+  reportCustomers(@MerchantId() merchantId: string, @Query() query: TopQueryDto): Promise<TopReportDto> {
+    return this.frequent.top(merchantId, query);
   }
 }

@@ -136,7 +136,7 @@ describe('the OpenAPI document', () => {
       await expectDocumented('get', '/reports/expiring', undefined, {}, query);
     for (const query of [period, `${period}&at_least=2`, ''])
       await expectDocumented('get', '/reports/frequent', undefined, {}, query);
-    for (const report of ['ledger', 'frequent']) {
+    for (const report of ['ledger', 'frequent', 'customers']) {
       const { body } = await expectDocumented('get', `/reports/${report}`, undefined, {}, `${period}&csv=pt-BR`);
       expect(typeof body).toBe('string');
     }

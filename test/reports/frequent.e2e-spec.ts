@@ -76,6 +76,23 @@ describe('GET /reports/frequent', () => {
     expect(await other.get(`/reports/frequent?${period}`)).toEqual({ data: [] });
   });
 
+  it('GET /reports/customers shows who bought most in a period, and what happened to these orders', async () => {
+    const { data } = await merchant.get<{ data: object[] }>(`/reports/customers?${period}`);
+    expect(data).toEqual([
+      { document: rare, orders: 3, total: '450.00', refunded: '0.00', redeemed: '0.00', earned: '22.50' },
+      { document: regular, orders: 3, total: '60.00', refunded: '0.00', redeemed: '0.00', earned: '3.00' },
+      { document: own, orders: 4, total: '35.50', refunded: '11.00', redeemed: '0.00', earned: '1.22' },
+    ]);
+    const limited = await merchant.get<{ data: object[] }>(`/reports/customers?${period}&limit=1`);
+    expect(limited.data).toEqual(data.slice(0, 1));
+    const ofDay = await merchant.get<{ data: object[] }>(`/reports/customers?from=${second}&to=${addDays(second, 1)}`);
+    expect(ofDay.data).toMatchObject([{ document: rare, orders: 1 }, { document: regular }]);
+    const rows = await admin.list('report', 'customers', '--from', first, '--to', addDays(first, 2), '--limit', '2');
+    expect(rows).toMatchObject(data.slice(0, 2));
+    const other = await aLongLivedMerchant(service);
+    expect(await other.get(`/reports/customers?${period}`)).toEqual({ data: [] });
+  });
+
   it('`report frequent` shows the same for each merchant', async () => {
     const rows = await admin.list('report', 'frequent', '--from', first, '--to', addDays(first, 2), '--at-least', '4');
     expect(rows).toMatchObject([{ merchant_id: merchant.id, day: first, document: own, orders: 4, total: '35.50' }]);

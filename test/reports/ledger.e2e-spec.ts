@@ -236,7 +236,7 @@ describe('GET /reports/ledger', () => {
     expect(await other.get('/reports/outstanding')).toMatchObject({ total: { balance: ZERO } });
     expect(await other.get('/reports/expiring?months=120')).not.toMatchObject({ data: [{ expiring: '1.00' }] });
     const seller = await aUser(service, merchant.id, ['sell', 'refund', 'grants']);
-    for (const report of [`ledger?${query}`, 'outstanding', 'expiring', `frequent?${query}`])
+    for (const report of [`ledger?${query}`, 'outstanding', 'expiring', `frequent?${query}`, `customers?${query}`])
       await seller.get(`/reports/${report}`).refused(403, 'forbidden', { permission: 'reports' });
   });
 
@@ -257,6 +257,8 @@ describe('GET /reports/ledger', () => {
     ['outstanding?by=day', 'by', 'must be store'],
     ['expiring?months=0', 'months', '1 to 120'],
     ['frequent?from=2026-12-01&to=2026-11-01', 'to', 'must be after from'],
+    ['customers?from=2026-11-01&to=2026-12-03', 'to', 'at most 31 days'],
+    ['customers?from=2026-11-01&to=2026-11-02&limit=1001', 'limit', '1 to 1000'],
     ['frequent?from=2026-11-01&to=2026-12-03', 'to', 'at most 31 days'],
     ['frequent?from=2026-11-01&to=2026-11-02&at_least=1', 'at_least', '2 to 1000'],
   ])('GET /reports/%s is refused and names the parameter', async (path, parameter, detail) => {

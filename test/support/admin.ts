@@ -67,13 +67,18 @@ export class AdminCommandLine {
 
   /** Returns the output of a command, and fails if there is any other output. */
   async json<T = Printed>(...args: string[]): Promise<T> {
-    return JSON.parse(succeeded(await this.run(...args))) as T;
+    return JSON.parse(await this.text(...args)) as T;
   }
 
   /** Returns the JSON lines of a list, and fails if there is any other output. */
   async list<T = Printed>(...args: string[]): Promise<T[]> {
-    const lines = succeeded(await this.run(...args)).split('\n');
+    const lines = (await this.text(...args)).split('\n');
     return lines.slice(0, -1).map((line) => JSON.parse(line) as T);
+  }
+
+  /** Returns the output of a command, and fails if there is any other output. */
+  async text(...args: string[]): Promise<string> {
+    return succeeded(await this.run(...args));
   }
 
   /** Returns the lines that a command prints on a terminal. */

@@ -33,8 +33,8 @@ export class CreateRefundDto {
   readonly eligible_amount?: string;
 
   /**
-   * The part of the earned cashback that the returned goods had, in BRL, for an order with `earn_amount`. It is at most
-   * what is left of the earned cashback. The customer keeps no more of it than by default, or than the share
+   * The part of the earned cashback that the returned goods had, in BRL, if that is not their share of the amount. It
+   * is at most what is left of the earned cashback. The customer keeps no more of it than by default, or than the share
    * `earn_rate_maximum` of what is not returned. Default: in proportion to the eligible amount.
    */
   @IsOptional()

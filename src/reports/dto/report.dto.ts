@@ -220,3 +220,40 @@ export class FrequentRowDto {
 export class FrequentReportDto {
   readonly data!: FrequentRowDto[];
 }
+
+export class TopQueryDto extends PeriodQueryDto {
+  /** Maximum number of customers, 1 to 1000. Default: 100. */
+  @IsOptional()
+  @IsQueryInteger(1, 1000)
+  readonly limit: number = 100;
+}
+
+/** A customer with the orders that were completed in a period, and what happened to these orders since. */
+@InOrder()
+export class TopRowDto {
+  readonly document!: string;
+
+  /** The number of orders. */
+  @ApiProperty({ type: 'integer' })
+  readonly orders!: number;
+
+  /** The sum of their totals. */
+  @ApiMoney()
+  readonly total!: string;
+
+  /** What was refunded of these totals. */
+  @ApiMoney()
+  readonly refunded!: string;
+
+  /** The cashback that they redeemed, less what refunds returned. */
+  @ApiMoney()
+  readonly redeemed!: string;
+
+  /** The cashback that they earned, less what refunds took back. */
+  @ApiMoney()
+  readonly earned!: string;
+}
+
+export class TopReportDto {
+  readonly data!: TopRowDto[];
+}
