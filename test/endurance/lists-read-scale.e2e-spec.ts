@@ -1,12 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { DataSource } from 'typeorm';
+import { describe, expect, it } from '@jest/globals';
 import { encodeCursor } from '../../src/common/cursor.js';
-import { createDataSource } from '../../src/schema.js';
-import { FrozenClock } from '../support/clock.js';
-import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
 import { aMerchant, type TestMerchant } from '../support/factories.js';
+import { useOneConnection } from '../support/one-connection.js';
 import { rowsReadBy } from '../support/server-counters.js';
-import { type Service, startService } from '../support/service.js';
 import type { Page } from '../support/shop.js';
 
 const SMALL = 10_000;
@@ -15,23 +11,7 @@ const MILLION = 1_000_000;
 /** The number of a merchant's orders and of its refunds, which take long to write. */
 const ordersOf = (count: number): number => Math.min(count, 100_000);
 
-let database: TestDatabase;
-let service: Service;
-/** A separate connection, without a time limit, whose queries are not counted. */
-let dataSource: DataSource;
-const clock = new FrozenClock();
-
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-  dataSource = await createDataSource(database.url).initialize();
-  // The counters belong to a database session, so all requests must use one connection.
-  service = await startService({ databaseUrl: database.url, env: { DATABASE_POOL_SIZE: '1' }, clock });
-});
-afterAll(async () => {
-  await service?.stop();
-  await dataSource?.destroy();
-  await database?.drop();
-});
+const { service, dataSource, clock } = useOneConnection();
 
 /** Row `n` was created `n` seconds ago. */
 const createdAt = (n: number): Date => new Date(clock.ms - n * 1000);

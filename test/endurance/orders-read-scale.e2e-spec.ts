@@ -1,13 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { DataSource } from 'typeorm';
+import { describe, expect, it } from '@jest/globals';
 import { encodeCursor } from '../../src/common/cursor.js';
-import { createDataSource } from '../../src/schema.js';
 import type { Answer } from '../support/client.js';
-import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
 import { aMerchant, type TestMerchant } from '../support/factories.js';
-import { FrozenClock } from '../support/clock.js';
+import { useOneConnection } from '../support/one-connection.js';
 import { rowsReadBy } from '../support/server-counters.js';
-import { type Service, startService } from '../support/service.js';
 import { idsOf, type Order, type Page } from '../support/shop.js';
 
 const ORDERS = 10_000;
@@ -73,31 +69,15 @@ const MERCHANTS: Record<string, Orders> = {
   },
 };
 
-let database: TestDatabase;
-let service: Service;
-/** A separate connection, without a time limit, whose queries are not counted. */
-let dataSource: DataSource;
-const clock = new FrozenClock();
-
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-  dataSource = await createDataSource(database.url).initialize();
-  // The counters belong to a database session, so all requests must use one connection.
-  service = await startService({ databaseUrl: database.url, env: { DATABASE_POOL_SIZE: '1' }, clock });
-});
-afterAll(async () => {
-  await service?.stop();
-  await dataSource?.destroy();
-  await database?.drop();
-});
+const { service, dataSource, clock } = useOneConnection();
 
 async function seed(merchantId: string, { stepSeconds, status, minutes }: Orders, count = ORDERS): Promise<void> {
   await dataSource.query(
     `INSERT INTO orders (id, merchant_id, external_id, status, document, total_cents, items, payment_methods, policy, held_cents,
-                         lapsed_cents, redeemed_cents, earned_cents, refunded_cents, refunded_eligible_cents, returned_cents, taken_back_cents, content_digest, version,
+                         lapsed_cents, redeemed_cents, earned_cents, refunded_cents, refunded_eligible_cents, returned_cents, taken_back_cents, kept_cents, lost_cents, content_digest, version,
                          created_at, updated_at, expires_at, completed_at, created_by)
      WITH RECURSIVE k (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM k WHERE n < 99), numbers (n) AS (SELECT a.n + 100 * b.n + 10000 * c.n FROM k a JOIN k b JOIN k c WHERE c.n < ?)
-     SELECT UUID(), m.id, CONCAT('PED-', n), ${status}, '52998224725', 15000, '[{"id":"sku-1","priceCents":15000}]', '[]', m.policy, 0, 0, 0, 0, 0, 0, 0, 0, '', 1,
+     SELECT UUID(), m.id, CONCAT('PED-', n), ${status}, '52998224725', 15000, '[{"id":"sku-1","priceCents":15000}]', '[]', m.policy, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, '', 1,
             ? - INTERVAL n * ? SECOND, ? - INTERVAL n * ? SECOND, ? - INTERVAL n * ? SECOND + INTERVAL ${minutes} MINUTE,
             IF(${status} IN ('completed', 'partially_refunded', 'refunded'), ? - INTERVAL n * ? SECOND + INTERVAL n % 7 MINUTE, NULL),
             (SELECT id FROM api_users WHERE merchant_id = m.id LIMIT 1)
