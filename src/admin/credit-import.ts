@@ -1,7 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import type { INestApplicationContext } from '@nestjs/common';
-import type { NamedGrant } from '../cashback/grant-content.js';
 import { GrantsService } from '../cashback/grants.service.js';
 import { isAboveMaximum } from '../cashback/grant-content.js';
 import { formatMoney } from '../common/money.js';
@@ -11,6 +10,7 @@ import { RequestValidationPipe } from '../http/validation.pipe.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import type { Policy } from '../merchants/policy.js';
 import { type CreditLine, creditsOf, errorsOf } from './credit-file.js';
+import { type GrantLine, GrantTurns, type LineOutcome } from './grant-turns.js';
 
 /** The number of grants in a transaction. Orders of its customers wait for its commit. */
 const GRANTS_PER_TRANSACTION = 50;
@@ -29,8 +29,6 @@ export interface ImportSummary {
   bad: number;
 }
 
-type GrantLine = Extract<CreditLine, { grant: NamedGrant }>;
-
 /**
  * Grants the credits of a CSV file. Prints one JSON line for each bad line, and the progress on stderr. A second run of
  * the same file finds the grants of the first one.
@@ -48,13 +46,14 @@ export async function importCredits(
   const report = new ImportReport(policy);
   const progress = new Progress();
   const failures: unknown[] = [];
-  let reading: Promise<GrantLine[]> = Promise.resolve([]);
-  const nextBatch = (): Promise<GrantLine[]> => (reading = reading.then(() => next(lines, report)));
+  const turns = new GrantTurns(({ grant }) => outcomeOf(grants.grant(merchantId, grant)));
+  let reading: Promise<Batch> = Promise.resolve(NO_LINES);
+  const nextBatch = (): Promise<Batch> =>
+    (reading = reading.then(() => (failures.length > 0 ? NO_LINES : next(lines, report, turns))));
   const lane = async (): Promise<void> => {
-    for (let batch = await nextBatch(); batch.length > 0 && failures.length === 0;) {
-      report.count(batch, await Promise.all(batch.map(({ grant }) => outcomeOf(grants.grant(merchantId, grant)))));
+    for (let batch = await nextBatch(); batch.lines.length > 0; batch = await nextBatch()) {
+      report.count(batch.lines, await batch.granting);
       progress.show(() => `${Math.floor((100 * stream.bytesRead) / Math.max(size, 1))} % read: ${report.sentence}`);
-      batch = await nextBatch();
     }
   };
   const lanes = Math.min(LANES, config.DATABASE_POOL_SIZE);
@@ -66,14 +65,11 @@ export async function importCredits(
   return report.summary;
 }
 
-/** What happened to a grant: it is new, it existed before, or it was refused. */
-type GrantOutcome = 'granted' | 'existing' | Problem;
-
-async function outcomeOf(granting: ReturnType<GrantsService['grant']>): Promise<GrantOutcome> {
+async function outcomeOf(granting: ReturnType<GrantsService['grant']>): Promise<LineOutcome> {
   try {
     return (await granting).replayed ? 'existing' : 'granted';
   } catch (error) {
-    if (error instanceof Problem && error.code !== 'unavailable') return error;
+    if (error instanceof Problem && error.code !== 'unavailable') return errorsOf(error);
     throw error;
   }
 }
@@ -96,10 +92,10 @@ class ImportReport {
     return false;
   }
 
-  count(batch: readonly GrantLine[], outcomes: readonly GrantOutcome[]): void {
+  count(batch: readonly GrantLine[], outcomes: readonly LineOutcome[]): void {
     for (const [at, { number, grant }] of batch.entries()) {
       const outcome = outcomes[at]!;
-      if (outcome instanceof Problem) this.#printBad(number, grant.externalId, errorsOf(outcome));
+      if (Array.isArray(outcome)) this.#printBad(number, grant.externalId, outcome);
       else this.summary[outcome]++;
       if (outcome === 'granted' && isAboveMaximum(grant, this.policy)) this.#aboveMaximum.push(number);
     }
@@ -119,15 +115,23 @@ class ImportReport {
   }
 }
 
-/** Reads the next batch. It is smaller only at the end of the file. */
-async function next(lines: AsyncGenerator<CreditLine, void>, report: ImportReport): Promise<GrantLine[]> {
+/** Lines that are granted together. */
+interface Batch {
+  lines: GrantLine[];
+  granting: Promise<LineOutcome[]>;
+}
+
+const NO_LINES: Batch = { lines: [], granting: Promise.resolve([]) };
+
+/** Reads the next batch and begins to grant it, in the order of the file. It is smaller only at the end of the file. */
+async function next(lines: AsyncGenerator<CreditLine, void>, report: ImportReport, turns: GrantTurns): Promise<Batch> {
   const batch: GrantLine[] = [];
   while (batch.length < GRANTS_PER_TRANSACTION) {
     const line = await lines.next();
     if (line.done === true) break;
     if (report.isGrant(line.value)) batch.push(line.value);
   }
-  return batch;
+  return { lines: batch, granting: Promise.all(batch.map((line) => turns.take(line))) };
 }
 
 /** Shows the progress of a long command on stderr: one line that changes on a terminal, otherwise a line every 5 s. */

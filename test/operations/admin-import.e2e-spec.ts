@@ -176,12 +176,59 @@ describe('`cashback import`', () => {
       [10, undefined, expect.stringMatching(/quotes/)],
       [12, undefined, 'is not UTF-8 like the lines before it'],
       [13, undefined, 'is longer than 65536 bytes'],
-      [16, 'TWICE', expect.stringMatching(/^amount differs/)],
+      [16, 'TWICE', 'amount differs from line 14'],
       [18, 'BAD\r5', 'external_id must not have control characters'],
     ]);
     expect(summary).toEqual({ lines: 17, granted: 4, existing: 1, bad: 12 });
     expect(JSON.stringify(bad)).not.toContain('1234');
     await expectInvariants(service);
+  });
+
+  it('`cashback import` grants the first line of the file with an external_id, replays equal ones and refuses others', async () => {
+    const known = aDocument();
+    await merchant.credit(known, '1.00');
+    const fresh = Array.from({ length: 20 }, () => aDocument());
+    const lines = fresh.flatMap((document, at) => [
+      aLine({ document, amount: '80.00', external_id: `RACE-${at}` }),
+      aLine({ document, amount: '80.50', external_id: `RACE-OTHER-${at}` }),
+      aLine({ document: known, amount: '10.00', external_id: `RACE-${at}` }),
+      aLine({ document, amount: '80', external_id: `RACE-${at}` }),
+    ]);
+    const { bad, summary } = await importFile(await aFile([HEADER, ...lines]));
+    bad.sort((one, other) => one.line - other.line);
+    expect(bad).toEqual(
+      fresh.map((_, at) => {
+        const errors = ['document', 'amount'].map((member) => `${member} differs from line ${4 * at + 2}`);
+        return { line: 4 * at + 4, external_id: `RACE-${at}`, errors };
+      }),
+    );
+    expect(summary).toEqual({ lines: 80, granted: 40, existing: 20, bad: 20 });
+    expect((await merchant.wallet(known)).available).toBe('1.00');
+    for (const document of fresh) expect((await merchant.wallet(document)).available).toBe('160.50');
+  });
+
+  it('`cashback import` compares a line with the first one without errors, and with a grant that existed before', async () => {
+    await merchant.grant({ external_id: 'BEFORE', document: '52998224725', amount: '3.00' });
+    const [past, later] = [{ external_id: 'PAST' }, { external_id: 'BEFORE', document: '52998224725' }];
+    const file = await aFile([
+      HEADER,
+      aLine({ ...past, expires_on: '2020-01-01' }),
+      aLine({ ...past, document: '52998224725' }), // 3
+      aLine({ ...past, document: '11144477735' }),
+      aLine({ ...later, amount: '4.00' }), // 5
+      aLine({ ...later, amount: '5.00' }),
+      aLine({ ...later, amount: '3.00' }), // 7
+      aLine({ ...later, amount: '6.00' }),
+    ]);
+    const { bad, summary } = await importFile(file);
+    expect(bad.sort((one, other) => one.line - other.line).map(({ line, errors }) => [line, ...errors])).toEqual([
+      [2, expect.stringMatching(/^expires_on must/)],
+      [4, 'document differs from line 3'],
+      [5, 'amount differs from the earlier request'],
+      [6, 'amount differs from the earlier request'],
+      [8, 'amount differs from line 7'],
+    ]);
+    expect(summary).toEqual({ lines: 7, granted: 1, existing: 1, bad: 5 });
   });
 
   it('`cashback import` takes what Excel in Brazil writes, and grants what the same requests to the API grant', async () => {
@@ -300,7 +347,7 @@ describe('`cashback import`', () => {
     for (const granted of [1, 0]) {
       const { code, bad, summary } = await importFile(file);
       expect(code).toBe(1);
-      expect(bad).toEqual([{ line: 3, external_id: 'ERASED', errors: ['document differs from the earlier request'] }]);
+      expect(bad).toEqual([{ line: 3, external_id: 'ERASED', errors: ['document differs from line 2'] }]);
       expect(summary).toEqual({ lines: 3, granted, existing: 2 - granted, bad: 1 });
     }
     expect((await merchant.wallet(mine)).id).toBeNull();
