@@ -1,25 +1,14 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import { parse } from 'csv-parse/sync';
 import iconv from 'iconv-lite';
-import { withoutPunctuation } from '../common/document.js';
 import { METADATA_KEY } from '../common/metadata.js';
 import { Problem } from '../common/problem.js';
 import type { NamedGrant } from '../cashback/grant-content.js';
 import type { RequestValidationPipe } from '../http/validation.pipe.js';
 import { CreateGrantDto } from '../wallets/dto/grant.dto.js';
 import { readGrant } from '../wallets/grant.mapper.js';
+import { COLUMNS } from './credit-columns.js';
 
-/** The members of `POST /grants` that a file can have as columns, in any order, and how each is read. */
-const COLUMNS = new Map([
-  ['document', withoutPunctuation],
-  ['amount', plainAmount],
-  ['external_id', String],
-  ['available_on', plainDay],
-  ['expires_on', plainDay],
-  ['reason', String],
-  ['note', String],
-  ['store', String],
-]);
 const REQUIRED = ['document', 'amount', 'external_id'];
 
 /** The prefix of a column for one key of the metadata. */
@@ -28,6 +17,9 @@ const METADATA = 'metadata.';
 /** A grant in a file, or the errors of its line. */
 export type CreditLine =
   { number: number; grant: NamedGrant } | { number: number; externalId?: string; errors: string[] };
+
+/** What tells Excel the separator, and no other program anything. */
+const SEPARATOR_LINE = /^"?sep=[,;]"?$/i;
 
 interface Layout {
   separator: ',' | ';';
@@ -46,8 +38,10 @@ export async function* creditsOf(
 ): AsyncGenerator<CreditLine, void> {
   let layout: Layout | undefined;
   for await (const line of linesOf(chunks)) {
+    if (line.number === 1 && 'text' in line && SEPARATOR_LINE.test(line.text)) continue;
     if (layout === undefined) layout = layoutOf(line);
-    else if (!('text' in line) || line.text.trim() !== '') yield creditOf(line, layout, rules);
+    else if (!('text' in line) || line.text.replaceAll(layout.separator, '').trim() !== '')
+      yield creditOf(line, layout, rules);
   }
   if (layout === undefined) throw new Error('the file is empty');
 }
@@ -55,12 +49,18 @@ export async function* creditsOf(
 function layoutOf(line: Line): Layout {
   const header = 'text' in line ? line.text : '';
   const separator = header.includes(';') ? ';' : ',';
-  const columns = fieldsOf(header, separator)?.map((name) => name.trim()) ?? [];
+  const columns = fieldsOf(header, separator)?.map(columnOf) ?? [];
   const known = [...COLUMNS.keys(), `${METADATA}<key>`].join(',');
   const isComplete = REQUIRED.every((name) => columns.includes(name));
   if (!isComplete || !columns.every(isColumn) || new Set(columns).size < columns.length)
     throw new Error(`the first line must name columns of ${known}; ${REQUIRED.join(',')} are required`);
   return { separator, columns };
+}
+
+/** `External ID` is `external_id`. Keys of metadata stay as they are. */
+function columnOf(name: string): string {
+  const plain = name.trim().replace(/^metadata\./i, METADATA);
+  return plain.startsWith(METADATA) ? plain : plain.toLowerCase().replaceAll(/\s+/g, '_');
 }
 
 const isColumn = (name: string): boolean =>
@@ -73,27 +73,42 @@ function creditOf(line: Line, { separator, columns }: Layout, rules: RequestVali
   if (fields === undefined) return { number, errors: ['the quotes are not closed, or text is next to them'] };
   if (fields.length !== columns.length)
     return { number, errors: [`has ${fields.length} fields instead of ${columns.length}`] };
-  const row: Record<string, string> = {};
-  const metadata = new Map<string, string>();
-  for (const [at, name] of columns.entries()) {
-    const [read, text] = [COLUMNS.get(name), fields[at]!];
-    if (text === '') continue;
-    if (read === undefined) metadata.set(name.slice(METADATA.length), text);
-    else row[name] = read(text);
-  }
+  const given = new Map(
+    columns.map((name, at) => [name, fields[at]!] as const).filter(([, text]) => text.trim() !== ''),
+  );
   try {
-    const content = { ...row, metadata: Object.fromEntries(metadata) };
-    const valid = rules.transform(content, { type: 'body', metatype: CreateGrantDto }) as CreateGrantDto;
+    const valid = rules.transform(contentOf(given), { type: 'body', metatype: CreateGrantDto }) as CreateGrantDto;
     return { number, grant: readGrant(valid) };
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    return { number, ...(row.external_id !== undefined && { externalId: row.external_id }), errors: errorsOf(error) };
+    const externalId = given.get('external_id');
+    return { number, ...(externalId !== undefined && { externalId }), errors: errorsOf(error, given) };
   }
 }
 
-/** They contain no value, because a document is personal data. */
-export function errorsOf(problem: Problem): string[] {
-  return problem.errors?.map(({ pointer, detail }) => `${pointer?.slice(1)} ${detail}`) ?? [problem.message];
+/** Returns the fields of a line as a request has them. */
+function contentOf(given: ReadonlyMap<string, string>): object {
+  const metadata = new Map<string, string>();
+  const row: Record<string, string> = {};
+  for (const [name, text] of given) {
+    const column = COLUMNS.get(name);
+    if (column === undefined) metadata.set(name.slice(METADATA.length), text);
+    else row[name] = column.read(text);
+  }
+  return { ...row, metadata: Object.fromEntries(metadata) };
+}
+
+/**
+ * Returns the errors of a line. They contain no value, because a document is personal data.
+ *
+ * @param given the fields that the API's rules refuse.
+ */
+export function errorsOf(problem: Problem, given?: ReadonlyMap<string, string>): string[] {
+  const errors = problem.errors?.map(({ pointer = '', detail }) => {
+    const [name, text] = [pointer.slice(1), given?.get(pointer.slice(1))];
+    return `${name} ${(text !== undefined && COLUMNS.get(name)?.faultOf?.(text)) || detail}`;
+  });
+  return errors ?? [problem.message];
 }
 
 /** The longest line that is read. A longer one is reported and skipped, so that memory stays bounded. */
@@ -162,14 +177,4 @@ function fieldsOf(line: string, separator: ',' | ';'): string[] | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** `1.234,56` as the API writes it, `1234.56`. The API's rules refuse what can be read in two ways, such as `1.234`. */
-function plainAmount(text: string): string {
-  return /^(\d+|\d{1,3}(\.\d{3})+),\d+$/.test(text) ? text.replaceAll('.', '').replace(',', '.') : text;
-}
-
-/** `31/12/2026` as the API writes it. `1/2/2026` is refused: who writes no zeros may begin with the month. */
-function plainDay(text: string): string {
-  return text.replace(/^(\d{2})\/(\d{2})\/(\d{4})$/, '$3-$2-$1');
 }

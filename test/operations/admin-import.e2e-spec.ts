@@ -262,19 +262,27 @@ describe('`cashback import`', () => {
     ]);
   });
 
+  const AMOUNTS = 'such as "1500,00", "1.500,00" or "1500.00"';
+  const DAYS = 'must be a calendar day in the years 1970 to 9998, such as "2026-11-20" or "20/11/2026"';
+  const CHANGED = expect.stringMatching(/^must be a CPF .* a spreadsheet may have changed it, so format the column as/);
+
   it.each([
-    ['amount', '1.234', 'must have at most two decimals, and no thousands separator'],
-    ['amount', '1,234', 'must have at most two decimals, and no thousands separator'],
-    ['amount', '1.234,567', 'must have at most two decimals, and no thousands separator'],
-    ['amount', '1,234.56', 'must have a point as decimal separator, and no other separator'],
-    ['amount', '12.34,56', 'must have a point as decimal separator, and no other separator'],
-    ['amount', 'R$ 80,00', 'must be a decimal string such as "49.90", at most "999999999.99"'],
+    ['amount', '1.234', `can be read in two ways: write the decimals, ${AMOUNTS}`],
+    ['amount', '1,234', `can be read in two ways: write the decimals, ${AMOUNTS}`],
+    ['amount', '1.234,567', `must be a number with at most two decimals, ${AMOUNTS}`],
+    ['amount', '1,234.56', `must be a number with at most two decimals, ${AMOUNTS}`],
+    ['amount', '12.34,56', `must be a number with at most two decimals, ${AMOUNTS}`],
+    ['amount', 'R$ 80,00', `must be a number without "R$", ${AMOUNTS}`],
     ['amount', '0,00', 'must be greater than zero'],
-    ['expires_on', '1/2/2098', 'must be a calendar day in the years 1970 to 9998, such as "2026-11-20"'],
-    ['expires_on', '12/31/2098', 'must be a calendar day in the years 1970 to 9998, such as "2026-11-20"'],
-    ['expires_on', '31/12/98', 'must be a calendar day in the years 1970 to 9998, such as "2026-11-20"'],
+    ['amount', '-1,00', 'must not be negative'],
+    ['amount', '1.000.000.000,00', 'must be at most "999999999.99"'],
+    ['expires_on', '1/2/2098', DAYS],
+    ['expires_on', '12/31/2098', DAYS],
+    ['expires_on', '31/12/98', DAYS],
     ['document', '529.982.247-2', expect.stringMatching(/^must be a CPF of 11 digits or a CNPJ/)],
-    ['document', '5,29982E+10', expect.stringMatching(/^must be a CPF of 11 digits or a CNPJ/)],
+    ['document', '5,29982E+10', CHANGED],
+    ['document', '2998224725', CHANGED],
+    ['document', '529982247250', CHANGED],
   ])('`cashback import` refuses the %s %j and says what is right', async (member, value, detail) => {
     const file = await aFile([HEADER, aLine({ external_id: 'GUESS', [member]: `"${value}"` }), aLine()]);
     const { bad, summary } = await importFile(file);
@@ -381,8 +389,29 @@ describe('`cashback import`', () => {
     expect((await merchant.wallet(document)).available).toBe('3.00');
   });
 
+  it('`cashback import` accepts sep=;, other spellings of the columns, spaces around values, and lines of separators', async () => {
+    const document = aDocument();
+    const file = await aFile([
+      'sep=;',
+      'Document; AMOUNT ;External ID;Expires_On;Metadata.Campaign',
+      ` ${punctuated(document)} ; 12,00 ;SPACES-1; 31/12/2098 ;Natal`,
+      `${document};1,00;SPACES-2;  ;`,
+      ';;;;',
+      ' ; ;;;;;;',
+    ]);
+    expect(await importFile(file)).toEqual({
+      ...{ code: 0, bad: [] },
+      summary: { lines: 2, granted: 2, existing: 0, bad: 0 },
+    });
+    const content = { external_id: 'SPACES-1', document, amount: '12.00', expires_on: '2098-12-31' };
+    const { headers } = await merchant.client.post('/grants', { ...content, metadata: { Campaign: 'Natal' } });
+    expect(headers.get('idempotency-replayed')).toBe('true');
+  });
+
   it.each([
     ['is empty', []],
+    ['has only a separator', ['sep=;']],
+    ['has a column twice, in two spellings', [`${HEADER},Amount`]],
     ['has no header', [`52998224725,10.00,X-1,,`]],
     ['lacks a column', ['document,amount']],
     ['has an unknown column', [`${HEADER},reson`]],
