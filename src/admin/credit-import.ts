@@ -10,7 +10,7 @@ import { RequestValidationPipe } from '../http/validation.pipe.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import type { Policy } from '../merchants/policy.js';
 import { type CreditLine, creditsOf, errorsOf } from './credit-file.js';
-import { type GrantLine, GrantTurns, type LineOutcome } from './grant-turns.js';
+import { digestOf, type FirstLine, type GrantLine, GrantTurns, type LineOutcome } from './grant-turns.js';
 
 /** The number of grants in a transaction. Orders of its customers wait for its commit. */
 const GRANTS_PER_TRANSACTION = 50;
@@ -29,24 +29,36 @@ export interface ImportSummary {
   bad: number;
 }
 
+interface Import {
+  merchantId: string;
+  file: string;
+  /** Writes nothing: `granted` counts what would be. */
+  isDryRun: boolean;
+}
+
 /**
  * Grants the credits of a CSV file. Prints one JSON line for each bad line, and the progress on stderr. A second run of
  * the same file finds the grants of the first one.
+ *
+ * @returns the counts, and the sum of what was granted.
  */
 export async function importCredits(
   services: INestApplicationContext,
-  merchantId: string,
-  file: string,
-): Promise<ImportSummary> {
+  { merchantId, file, isDryRun }: Import,
+): Promise<{ summary: ImportSummary; grantedCents: number }> {
   const [config, grants] = [services.get(Config), services.get(GrantsService)];
   const { policy } = await services.get(MerchantsService).get(merchantId);
   const { size } = await stat(file);
   const stream = createReadStream(file);
   const lines = creditsOf(stream, new RequestValidationPipe(config));
-  const report = new ImportReport(policy);
+  const report = new ImportReport(policy, isDryRun);
   const progress = new Progress();
   const failures: unknown[] = [];
-  const turns = new GrantTurns(({ grant }) => outcomeOf(grants.grant(merchantId, grant)));
+  const turns = new GrantTurns(
+    isDryRun
+      ? (line, first) => comparedWith(first, line) ?? outcomeOf(grants.check(merchantId, line.grant))
+      : ({ grant }) => outcomeOf(grants.grant(merchantId, grant)),
+  );
   let reading: Promise<Batch> = Promise.resolve(NO_LINES);
   const nextBatch = (): Promise<Batch> =>
     (reading = reading.then(() => (failures.length > 0 ? NO_LINES : next(lines, report, turns))));
@@ -62,10 +74,16 @@ export async function importCredits(
   progress.end();
   report.warn();
   if (failures.length > 0) throw failures[0];
-  return report.summary;
+  return report;
 }
 
-async function outcomeOf(granting: ReturnType<GrantsService['grant']>): Promise<LineOutcome> {
+/** The outcome of a line whose external ID belongs to another one, which was not granted: it is a dry run. */
+function comparedWith(first: FirstLine | undefined, { grant }: GrantLine): Promise<LineOutcome> | undefined {
+  if (first === undefined) return undefined;
+  return Promise.resolve(first.digest === digestOf(grant) ? 'existing' : ['differs from the earlier request']);
+}
+
+async function outcomeOf(granting: Promise<{ replayed: boolean }>): Promise<LineOutcome> {
   try {
     return (await granting).replayed ? 'existing' : 'granted';
   } catch (error) {
@@ -76,9 +94,13 @@ async function outcomeOf(granting: ReturnType<GrantsService['grant']>): Promise<
 
 class ImportReport {
   readonly summary: ImportSummary = { lines: 0, granted: 0, existing: 0, bad: 0 };
+  grantedCents = 0;
   readonly #aboveMaximum: number[] = [];
 
-  constructor(private readonly policy: Policy) {}
+  constructor(
+    private readonly policy: Policy,
+    private readonly isDryRun: boolean,
+  ) {}
 
   get sentence(): string {
     const { lines, granted, existing, bad } = this.summary;
@@ -97,7 +119,9 @@ class ImportReport {
       const outcome = outcomes[at]!;
       if (Array.isArray(outcome)) this.#printBad(number, grant.externalId, outcome);
       else this.summary[outcome]++;
-      if (outcome === 'granted' && isAboveMaximum(grant, this.policy)) this.#aboveMaximum.push(number);
+      if (outcome !== 'granted') continue;
+      this.grantedCents += grant.amountCents;
+      if (isAboveMaximum(grant, this.policy)) this.#aboveMaximum.push(number);
     }
   }
 
@@ -105,7 +129,8 @@ class ImportReport {
     const [first] = this.#aboveMaximum.sort((a, b) => a - b);
     if (first === undefined) return;
     const maximum = formatMoney(this.policy.grantMaximumCents);
-    const lines = `${this.#aboveMaximum.length} granted lines, the first of them line ${first},`;
+    const granted = this.isDryRun ? 'lines that would be granted' : 'granted lines';
+    const lines = `${this.#aboveMaximum.length} ${granted}, the first of them line ${first},`;
     console.error(`warning: ${lines} are above the merchant's maximum of ${maximum}`);
   }
 

@@ -110,6 +110,19 @@ export class GrantsService {
     }
   }
 
+  /**
+   * Returns whether {@link grant} would find an existing grant, and writes nothing.
+   *
+   * @throws Problem what {@link grant} throws.
+   */
+  async check(merchantId: string, content: GrantContent): Promise<{ replayed: boolean }> {
+    const policy = await this.merchants.policyOf(merchantId);
+    if ((await this.#findSame(merchantId, content)) !== undefined) return { replayed: true };
+    refuseAboveMaximum(content, policy);
+    validityOfGrant(content, policy, this.clock.now(merchantId));
+    return { replayed: false };
+  }
+
   async #grantAll({ manager, record, requests, onLocked }: SharedUseCases<NewGrant>): Promise<Outcome<Credit>[]> {
     const claimed = requests.filter((request) => request.claim(ownerKey(ownerOf(request.key))));
     const owners = claimed.map(({ key }) => ownerOf(key));

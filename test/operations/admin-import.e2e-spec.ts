@@ -44,8 +44,8 @@ interface Imported {
 }
 
 /** Runs the command. @returns its exit code, the bad lines, and the summary. */
-async function importFile(file: string, shop = merchant): Promise<Imported> {
-  return outcomeOf(await admin.run(...command(file, shop)));
+async function importFile(file: string, shop = merchant, ...options: string[]): Promise<Imported> {
+  return outcomeOf(await admin.run(...command(file, shop), ...options));
 }
 
 function outcomeOf({ code, stdout, stderr }: Outcome): Imported {
@@ -340,6 +340,40 @@ describe('`cashback import`', () => {
     expect((await merchant.wallet(document)).available).toBe('5.00');
   });
 
+  it('`cashback import --dry-run` prints the bad lines and what would be granted, and writes nothing', async () => {
+    const known = aDocument();
+    await merchant.grant({ external_id: 'DRY-KNOWN', document: known, amount: '5.00' });
+    const line = aLine({ external_id: 'DRY-1', amount: '80.50' });
+    const file = await aFile([
+      HEADER,
+      line,
+      line,
+      line.replace('80.50', '80.00'), // 4
+      aLine({ external_id: 'DRY-2', expires_on: '2020-01-01' }),
+      aLine({ external_id: 'DRY-KNOWN', document: known, amount: '5.00' }), // 6
+      aLine({ external_id: 'DRY-KNOWN', document: known, amount: '6.00' }),
+      aLine({ external_id: 'DRY-3', document: '1' }), // 8
+      aLine({ external_id: 'DRY-4', amount: '1.000.00' }),
+      aLine({ external_id: 'DRY-5', amount: '19.50' }), // 10
+    ]);
+    const tables = ['cashback_grants', 'cashback_entries', 'wallets', 'audit_log'];
+    const counts = () => Promise.all(tables.map((table) => rowsOf(service, `SELECT COUNT(*) AS number FROM ${table}`)));
+    const before = await counts();
+    const { code, bad, summary } = await importFile(file, merchant, '--dry-run');
+    expect(code).toBe(1);
+    bad.sort((one, other) => one.line - other.line);
+    expect(bad.map(({ line: number, errors }) => [number, ...errors])).toEqual([
+      [4, 'differs from line 2'],
+      [5, expect.stringMatching(/^expires_on must/)],
+      [7, 'differs from line 6'],
+      [8, expect.stringMatching(/^document must/)],
+      [9, expect.stringMatching(/^amount must/)],
+    ]);
+    expect(summary).toEqual({ lines: 9, would_grant: 2, would_grant_amount: '100.00', existing: 2, bad: 5 });
+    expect(await counts()).toEqual(before);
+    expect((await importFile(file)).summary).toMatchObject({ lines: 9, granted: 2, existing: 2, bad: 5 });
+  });
+
   it("`cashback import` recognizes an erased customer's line and reports another customer's line with its external ID", async () => {
     const document = aDocument();
     const line = aLine({ document, external_id: 'ERASED' });
@@ -367,6 +401,8 @@ describe('`cashback import`', () => {
     const shop = await aMerchant(service, { grantMaximumCents: 500 });
     const amounts = ['5.00', '5.01', '6.00'];
     const file = await aFile([HEADER, ...amounts.map((amount) => aLine({ amount })), aLine({ document: '1' })]);
+    const dry = await admin.run(...command(file, shop), '--dry-run');
+    expect(dry.stderr).toContain('warning: 2 lines that would be granted, the first of them line 3, are above');
     const { stdout, stderr } = await admin.run(...command(file, shop));
     expect(stderr).toContain(
       "warning: 2 granted lines, the first of them line 3, are above the merchant's maximum of 5.00\n",
