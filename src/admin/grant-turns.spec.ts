@@ -26,6 +26,20 @@ describe('GrantTurns', () => {
     expect(await Promise.all(outcomes)).toEqual(['granted', 'granted', 'granted']);
   });
 
+  it('a line waits for an earlier one that still runs after 150,000 others', async () => {
+    let end = (): void => undefined;
+    const turns = new GrantTurns(({ number }, first) =>
+      number === 0
+        ? new Promise((resolve) => (end = () => resolve('granted')))
+        : Promise.resolve(first === undefined ? 'granted' : ['amount differs from the earlier request']),
+    );
+    const slow = turns.take(aLine(0, 'SLOW'));
+    for (let number = 1; number <= 150_000; number++) await turns.take(aLine(number, `${number}`));
+    const later = turns.take(aLine(150_001, 'SLOW'));
+    end();
+    expect(await Promise.all([slow, later])).toEqual(['granted', ['amount differs from line 0']]);
+  });
+
   it('a line fails if an earlier one with its external ID fails', async () => {
     const granted: number[] = [];
     const turns = new GrantTurns(({ number }) => {
