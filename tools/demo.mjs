@@ -73,7 +73,7 @@ curl -i $BASE/orders -H "authorization: Bearer $TOKEN" -H 'content-type: applica
 
 Next, paste the blocks of docs/checkout.md: a whole sale. To see its events as webhooks, in another terminal:
 
-npm run webhooks:listen
+PORT=${port} npm run webhooks:listen
 
 The admin CLI on this database:
 

@@ -1,8 +1,6 @@
 // @ts-check
 //
-// npm run webhooks:listen                   prints the events of the demo merchant of `npm start`, sent as webhooks
-// npm run webhooks:listen -- --json         prints them in full
-// npm run webhooks:listen -- --batch 100    gets up to 100 of them per request
+// npm run webhooks:listen: prints the events of the demo merchant of `npm start`, sent as webhooks. See USAGE.
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -15,9 +13,30 @@ import { messageOf, onInterrupt, PROJECT } from './support/processes.mjs';
 /** The path by which this program recognizes its own endpoints. */
 const PATH = '/webhooks-listen';
 
-const { values: options } = parseArgs({
-  options: { json: { type: 'boolean' }, batch: { type: 'string', default: '1' } },
-});
+const USAGE = `Prints the events of the demo merchant of "npm start", sent as webhooks.
+
+npm run webhooks:listen                 one line per event
+npm run webhooks:listen -- --json       each event in full
+npm run webhooks:listen -- --batch 100  gets up to 100 events per request
+
+The environment says where the service listens: PORT (default: 3000) or BASE, such as http://localhost:3000.`;
+
+const options = readOptions();
+
+/** Exits for `--help`, and for options that do not exist. */
+function readOptions() {
+  try {
+    const { values } = parseArgs({
+      options: { json: { type: 'boolean' }, batch: { type: 'string', default: '1' }, help: { type: 'boolean' } },
+    });
+    if (!values.help) return values;
+    console.log(USAGE);
+    return process.exit(0);
+  } catch (error) {
+    console.error(`${messageOf(error)}\n\n${USAGE}`);
+    return process.exit(1);
+  }
+}
 
 process.chdir(PROJECT);
 if (existsSync('.env')) process.loadEnvFile('.env');

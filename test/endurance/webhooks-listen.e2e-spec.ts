@@ -87,7 +87,7 @@ describe('npm run webhooks:listen', () => {
         'to receive 7\\.50 \\| available [\\d.]+ pending 7\\.50$',
       'm',
     );
-    expect(await listener.until(externalId)).toMatch(line);
+    expect(await listener.until(`order.completed           ${externalId}`)).toMatch(line);
     await listener.end(10_000);
     expect(await listener.exited).toBe(0);
     expect(await urls()).toEqual([own]);
@@ -108,8 +108,8 @@ describe('npm run webhooks:listen', () => {
     const listener = await listen(service.url, '--json');
     await listener.until('Waiting for');
     const externalId = await complete();
-    const printed = await listener.until(`"debt"`);
-    const event = JSON.parse(printed.slice(printed.indexOf('{'))) as FeedEvent;
+    const printed = await listener.until('"order.completed"');
+    const event = JSON.parse(printed.slice(printed.lastIndexOf('\n{'))) as FeedEvent;
     expect(event.data.order!.external_id).toBe(externalId);
     expect(event).toEqual((await client.get<FeedEvent>(`/events/${event.id}`)).body);
     await listener.end(10_000);
@@ -119,7 +119,7 @@ describe('npm run webhooks:listen', () => {
     const listener = await listen(service.url, '--batch', '5');
     await listener.until('Waiting for');
     const externalId = await complete();
-    const printed = await listener.until(externalId);
+    const printed = await listener.until(`order.completed           ${externalId}`);
     expect(printed).toMatch(/^A batch of [1-5]:$/m);
     expect(printed).toMatch(new RegExp(`^\\d\\d:\\d\\d:\\d\\d +\\d+ +order\\.completed +${externalId} completed`, 'm'));
     await listener.end(10_000);
@@ -147,7 +147,19 @@ describe('npm run webhooks:listen', () => {
     );
   });
 
-  it('the welcome of npm start names npm run webhooks:listen', () => {
-    expect(welcome(3000, database.url)).toContain('npm run webhooks:listen\n');
+  it('npm run webhooks:listen -- --help prints its options, and an unknown option is refused with them', async () => {
+    const help = await listen(service.url, '--help');
+    expect(await help.exited).toBe(0);
+    expect(help.printed()).toMatch(/^Prints the events/);
+    expect(help.printed()).toContain('npm run webhooks:listen -- --batch 100');
+    const unknown = await listen(service.url, '--bacth', '5');
+    expect(await unknown.exited).toBe(1);
+    expect(unknown.printed()).toMatch(/^Unknown option '--bacth'/);
+    expect(unknown.printed()).toContain(help.printed());
+    expect(unknown.printed()).not.toContain('node:internal');
+  });
+
+  it('the welcome of npm start prints npm run webhooks:listen with the port of the service', () => {
+    expect(welcome(3005, database.url)).toContain('\nPORT=3005 npm run webhooks:listen\n');
   });
 });
