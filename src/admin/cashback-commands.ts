@@ -89,8 +89,8 @@ function addVoid(cashback: Command): void {
     )
     .addOption(
       new Option(
-        '--user <id>',
-        'shows the grants of this API user and the orders that it completed; with --yes, voids the grants',
+        '--user <user>',
+        'the ID or the email of an API user: shows its grants and the orders that it completed; with --yes, voids the grants',
       ).conflicts('merchant'),
     )
     .option('--since <instant>', 'with --user: from when on, such as 2026-11-20T14:30:00-03:00', instant)
@@ -107,15 +107,11 @@ async function voidOfUser(user: string, { since, reason, yes, limit }: VoidOptio
   const find = (services: INestApplicationContext, voiding?: { reason: string | null }): Promise<UserWork> =>
     services.get(UserWorkService).since(user, since, voiding, limit);
   if (yes === undefined) return runWithServices((services) => find(services));
-  await runChange(
-    'cashback void',
-    { api_user_id: user, since, ...(reason !== undefined && { reason }) },
-    async (services) => {
-      const result = await find(services, { reason: reason ?? null });
-      const { merchant_id, grant_count: grants, voided } = result;
-      return { result, changed: { merchant_id, grants, voided } };
-    },
-  );
+  await runChange('cashback void', { user, since, ...(reason !== undefined && { reason }) }, async (services) => {
+    const result = await find(services, { reason: reason ?? null });
+    const { user_id: api_user_id, merchant_id, grant_count: grants, voided } = result;
+    return { result, changed: { api_user_id, merchant_id, grants, voided } };
+  });
 }
 
 function addImport(cashback: Command): void {

@@ -29,7 +29,7 @@ export async function runAdmin(args: string[]): Promise<void> {
 }
 
 /** The options and arguments that are an ID of what their name says. */
-const IDS = ['merchant', 'order', 'wallet', 'grant', 'user', 'webhook-endpoint'];
+const IDS = ['merchant', 'order', 'wallet', 'grant', 'webhook-endpoint'];
 
 /**
  * Prepares a command and its subcommands. IDs are checked here, so that no command forgets it: the database compares

@@ -42,9 +42,13 @@ export function printAs(format: Format, rows: readonly Row[]): void {
   else if (rows.length > 0) process.stdout.write(csvOf(columns, rows, format === 'csv-pt-BR' ? 'pt-BR' : undefined));
 }
 
+/** The lists whose rows are looked up by their ID: a refund needs that of the order. */
+const LISTS_WITH_IDS = ['completed_orders'];
+
 /**
  * Prints a record as JSON or, on a terminal, as its values and a table for each of its lists. The values of a part are
- * those of `part.member`. Instants are in the record's time zone, if it has one. The tables have no IDs of the service.
+ * those of `part.member`. Instants are in the record's time zone, if it has one. The tables have no IDs of the service,
+ * except those of {@link LISTS_WITH_IDS}.
  */
 export function printRecord(record: object): void {
   if (usualFormat() === 'json') return console.log(JSON.stringify(record, null, 2));
@@ -58,7 +62,8 @@ export function printRecord(record: object): void {
     if (!isList(value)) continue;
     const rows = value.map((row) => flat(row, timeZone));
     const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))];
-    const isId = (column: string, cell: string): boolean => UUID.test(cell) && !column.endsWith('external_id');
+    const isId = (column: string, cell: string): boolean =>
+      UUID.test(cell) && !column.endsWith('external_id') && !(column === 'id' && LISTS_WITH_IDS.includes(name));
     const isShown = (column: string): boolean =>
       rows.map((row) => cellOf(row[column])).some((cell) => cell !== '' && !isId(column, cell));
     for (const line of ['', name, ...tableOf(columns.filter(isShown), rows)]) console.log(line);

@@ -1,10 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { In, MoreThanOrEqual } from 'typeorm';
 import { ApiUser } from '../auth/api-user.entity.js';
+import { ApiUsersService } from '../auth/api-users.service.js';
 import { type GrantState, GrantsService, readGrantStates } from '../cashback/grants.service.js';
 import { Clock } from '../common/clock.js';
 import { OPERATOR } from '../common/caller.js';
-import { beforeIdsOf } from '../common/ids.js';
+import { beforeIdsOf, readId } from '../common/ids.js';
 import { formatMoney } from '../common/money.js';
 import { notFound } from '../common/problem.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
@@ -15,11 +16,14 @@ import { COMPLETED_STATUSES } from '../orders/order-transitions.js';
 /** The number of grants that are read, or voided, at once. */
 const PAGE = 100;
 
+const NO_USER = 'no user has this ID';
+
 /** What an API user did from an instant on. */
 export interface UserWork {
   user_id: string;
   user_name: string;
   merchant_id: string;
+  time_zone: string;
   since: Date;
   grant_count: number;
   granted: string;
@@ -45,6 +49,7 @@ interface CompletedOrders {
 export class UserWorkService {
   constructor(
     private readonly unitOfWork: UnitOfWork,
+    private readonly users: ApiUsersService,
     private readonly merchants: MerchantsService,
     private readonly grants: GrantsService,
     private readonly clock: Clock,
@@ -53,23 +58,24 @@ export class UserWorkService {
   /**
    * Returns the grants that an API user made, and the orders that it completed, from an instant on.
    *
+   * @param idOrEmail of the user. Only an email has an `@`.
    * @param voiding voids each grant, as {@link GrantsService.void} does; undefined only shows them.
    * @param take the maximum number of grants and of orders that are listed; the sums are of all.
    * @throws Problem not_found.
    */
   async since(
-    userId: string,
+    idOrEmail: string,
     since: Date,
     voiding: { reason: string | null } | undefined,
     take: number,
   ): Promise<UserWork> {
-    const user = await this.unitOfWork.statement((manager) => manager.findOneBy(ApiUser, { id: userId }));
-    if (user === null) throw notFound('no user has this ID');
+    const user = await this.#user(idOrEmail);
     const { merchantId } = user;
+    const { timeZone } = await this.merchants.policyOf(merchantId);
     const sums = { granted: 0, remaining: 0, held: 0, voided: 0 };
     const listed: object[] = [];
     let count = 0;
-    for await (const before of this.#grantsOf(user, since)) {
+    for await (const before of this.#grantsOf(user, since, timeZone)) {
       const page = voiding === undefined ? before : await this.#void(before, voiding.reason);
       count += page.length;
       for (const { grant, credit, remainingCents, heldCents } of page) {
@@ -82,7 +88,7 @@ export class UserWorkService {
     }
     const orders = await this.#completedBy(user, since, take);
     return {
-      ...{ user_id: userId, user_name: user.name, merchant_id: merchantId, since },
+      ...{ user_id: user.id, user_name: user.name, merchant_id: merchantId, time_zone: timeZone, since },
       ...{ grant_count: count, granted: formatMoney(sums.granted), remaining: formatMoney(sums.remaining) },
       ...{ held: formatMoney(sums.held), voided: formatMoney(sums.voided) },
       ...{ completed_count: orders.count, earned: formatMoney(orders.earnedCents) },
@@ -90,9 +96,16 @@ export class UserWorkService {
     };
   }
 
+  async #user(idOrEmail: string): Promise<ApiUser> {
+    if (idOrEmail.includes('@')) return this.users.get(idOrEmail);
+    const id = readId(idOrEmail, NO_USER);
+    const user = await this.unitOfWork.statement((manager) => manager.findOneBy(ApiUser, { id }));
+    if (user === null) throw notFound(NO_USER);
+    return user;
+  }
+
   /** The oldest first. Their IDs begin with the instant of their creation. */
-  async *#grantsOf({ id: userId, merchantId }: ApiUser, since: Date): AsyncGenerator<GrantState[]> {
-    const { timeZone } = await this.merchants.policyOf(merchantId);
+  async *#grantsOf({ id: userId, merchantId }: ApiUser, since: Date, timeZone: string): AsyncGenerator<GrantState[]> {
     let [after, isEnd] = [beforeIdsOf(since), false];
     while (!isEnd) {
       const page = await this.unitOfWork.snapshot(async (manager) => {
@@ -133,8 +146,9 @@ export class UserWorkService {
   }
 }
 
-function orderRowOf({ id, externalId, store, earnedCents, completedAt }: Order): object {
-  return { id, external_id: externalId, store, earned: formatMoney(earnedCents ?? 0), completed_at: completedAt };
+function orderRowOf({ id, externalId, document, store, earnedCents, completedAt }: Order): object {
+  const earned = formatMoney(earnedCents ?? 0);
+  return { id, external_id: externalId, document, store, earned, completed_at: completedAt };
 }
 
 function grantRowOf({ grant, credit, remainingCents, heldCents }: GrantState): object {

@@ -4,6 +4,7 @@ import { atOnce } from '../support/client.js';
 import { expectInvariants } from '../support/expectations.js';
 import { aDocument, aMerchant, aUser, type TestMerchant } from '../support/factories.js';
 import { useAdmin } from '../support/use-admin.js';
+import { rowsOf } from '../support/wallets.js';
 
 const { service, admin } = useAdmin();
 
@@ -18,6 +19,9 @@ beforeEach(async () => {
 });
 
 const ofUser = (user: string, ...more: string[]): string[] => ['cashback', 'void', '--user', user, ...more];
+
+const emailOf = async ({ userId }: TestMerchant): Promise<string> =>
+  (await rowsOf<{ email: string }>(service, 'SELECT email FROM api_users WHERE id = ?', [userId]))[0]!.email;
 
 describe('`cashback void` of an API user', () => {
   it('shows the grants of the user and the orders that it completed, and changes nothing', async () => {
@@ -39,8 +43,14 @@ describe('`cashback void` of an API user', () => {
       ...{ user_id: thief.by.user_id, user_name: 'Caixa 3', merchant_id: merchant.id },
       ...{ grant_count: 2, completed_count: 1, voided: '0.00', held: '0.00', earned: received.amount },
       grants: [{ id: grants[0]!.id, amount: '30.00', store: 'RJ-003', voided: '0.00' }, { id: grants[1]!.id }],
-      completed_orders: [{ id: order.id, external_id: order.external_id, earned: received.amount }],
+      completed_orders: [{ id: order.id, external_id: order.external_id, document, earned: received.amount }],
     });
+    expect(await admin.json(...ofUser(await emailOf(thief), '--since', from))).toEqual(shown);
+    const table = (await admin.onTerminal(...ofUser(thief.by.user_id, '--since', from))).join('\n');
+    expect(table).toMatch(/^since +\d{4}-\d\d-\d\d \d\d:\d\d:\d\d-03:00$/m);
+    expect(table).toMatch(
+      new RegExp(`^${order.id} +${order.external_id} +${document} +[\\d.]+ +[\\d-]{10} [\\d:]{8}-03:00$`, 'm'),
+    );
     expect(await admin.json(...ofUser(thief.by.user_id, '--since', since))).toMatchObject({ grant_count: 3 });
     expect(await merchant.get(`/grants/${before.id}`)).toMatchObject({ voided: '0.00', voided_at: null });
   });
@@ -86,6 +96,8 @@ describe('`cashback void` of an API user', () => {
   it('refuses an unknown user, a missing or a bad instant, and options of one grant', async () => {
     const unknown = '0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10';
     expect(await admin.refusal(...ofUser(unknown, '--since', since))).toContain('no user has this ID');
+    expect(await admin.refusal(...ofUser('Caixa 3', '--since', since))).toContain('no user has this ID');
+    expect(await admin.refusal(...ofUser('no@one.example', '--since', since))).toContain('no@one.example');
     expect(await admin.refusal(...ofUser(thief.by.user_id))).toContain('--since');
     expect(await admin.refusal(...ofUser(thief.by.user_id, '--since', 'yesterday'))).toContain('instant');
     for (const of of [
