@@ -29,12 +29,18 @@ class CsvInterceptor implements NestInterceptor<{ data: object[] }> {
       map((report) => {
         // The deadline may already have answered.
         if (!isCsv || response.headersSent) return report;
-        response.type('text/csv; charset=utf-8').attachment(`${this.name}.csv`);
+        response.type('text/csv; charset=utf-8').attachment(fileName(this.name, request, report.data));
         const [first] = report.data;
         return csvOf(first === undefined ? this.columns : Object.keys(first), report.data, locale);
       }),
     );
   }
+}
+
+/** Returns the name of a file with the days or months of the report, such as `ledger-2026-11-01-2026-12-01.csv`. */
+function fileName(name: string, { query: { from, to, as_of: asOf } }: AppRequest, rows: { month?: string }[]): string {
+  const days = [from, to, asOf, rows.at(0)?.month, rows.at(-1)?.month].filter((day) => typeof day === 'string');
+  return `${[name, ...new Set(days)].join('-')}.csv`;
 }
 
 /**

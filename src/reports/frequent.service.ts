@@ -12,7 +12,7 @@ const MAX_DAYS = 31;
 
 /** The customers with many orders in a part of time, with the users that completed them, such as `ID=4,ID=1`. */
 const CUSTOMERS = `
-  SELECT document, SUM(orders) AS orders, SUM(cents) AS cents, GROUP_CONCAT(completed_by, '=', orders ORDER BY orders DESC) AS users
+  SELECT document, SUM(orders) AS orders, SUM(cents) AS cents, GROUP_CONCAT(completed_by, '=', orders ORDER BY orders DESC, completed_by) AS users
     FROM (SELECT document, completed_by, COUNT(*) AS orders, SUM(total_cents) AS cents FROM orders FORCE INDEX (ix_orders_completion)
            WHERE merchant_id = ? AND status IN (?) AND completed_at >= ? AND completed_at < ? GROUP BY document, completed_by) x
    GROUP BY document HAVING SUM(orders) >= ? ORDER BY SUM(orders) DESC, document`;

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { addDays, dayOf } from '../../src/common/calendar-days.js';
+import { addDays, dayOf, firstOfNextMonth } from '../../src/common/calendar-days.js';
 import { aDocument, type TestMerchant } from '../support/factories.js';
 import { useAdmin } from '../support/use-admin.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
@@ -46,17 +46,31 @@ describe('reports as CSV', () => {
   };
 
   it('a report is CSV with a header and CRLF for `accept: text/csv`, and JSON for other values', async () => {
-    const { body, headers } = await read(`/reports/ledger?${period}`, { accept: 'text/csv' });
+    const { body } = await read(`/reports/ledger?${period}`, { accept: 'text/csv' });
     expect(body).toBe(
       'from,to,opening,earned,granted,redeemed,returned,taken_back,voided,expired,closing,closing_debt,closed\r\n' +
         `${today},${addDays(today, 1)},0.00,0.00,1261.56,0.00,0.00,0.00,0.00,0.00,1261.56,0.00,false\r\n`,
     );
-    expect(headers.get('content-disposition')).toBe('attachment; filename=ledger.csv');
     for (const accept of ['application/json', '*/*', 'application/xml', 'application/json, text/csv;q=0.5'])
       expect((await merchant.client.get(`/reports/ledger?${period}`, { headers: { accept } })).body).toMatchObject({
         data: [{ granted: '1261.56' }],
       });
     await read(`/reports/ledger?${period}`, { accept: 'text/csv, application/json;q=0.5' });
+  });
+
+  it('the file of a report has its name and its days or months', async () => {
+    const [month, yesterday] = [today.slice(0, 7), addDays(today, -1)];
+    for (const [query, file] of [
+      [`ledger?${period}&by=store`, `ledger-${today}-${addDays(today, 1)}.csv`],
+      [`frequent?${period}`, `frequent-${today}-${addDays(today, 1)}.csv`],
+      ['outstanding?', 'outstanding.csv'],
+      [`outstanding?as_of=${yesterday}`, `outstanding-${yesterday}.csv`],
+      ['expiring?months=1', `expiring-${month}.csv`],
+      ['expiring?months=2', `expiring-${month}-${firstOfNextMonth(today).slice(0, 7)}.csv`],
+    ]) {
+      const { headers } = await read(`/reports/${query}`, { accept: 'text/csv' });
+      expect(headers.get('content-disposition')).toBe(`attachment; filename=${file}`);
+    }
   });
 
   it('a text of the merchant that a spreadsheet would take for a formula begins with an apostrophe, a number of ours does not', async () => {

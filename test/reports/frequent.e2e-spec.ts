@@ -103,4 +103,15 @@ describe('GET /reports/frequent', () => {
       '2 to 1000',
     );
   });
+
+  it('GET /reports/frequent lists users with the same number of orders in the order of their IDs', async () => {
+    const shop = await aLongLivedMerchant(service);
+    const cashiers: TestMerchant[] = [];
+    for (let count = 0; count < 6; count++) cashiers.push(await aUser(service, shop.id, ['sell'], `Caixa ${count}`));
+    const document = aDocument();
+    for (const at of [3, 5, 0, 4, 1, 2, 2]) await cashiers[at]!.completed({ document });
+    const today = dayOf(service.clock.now(), ZONE);
+    const { data } = await shop.get<FrequentReport>(`/reports/frequent?from=${today}&to=${addDays(today, 1)}`);
+    expect(data[0]!.completed_by).toMatchObject([2, 0, 1, 3, 4, 5].map((at) => ({ user_id: cashiers[at]!.userId })));
+  });
 });
