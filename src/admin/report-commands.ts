@@ -18,6 +18,7 @@ interface ReportOptions {
 type Read<Options> = (services: INestApplicationContext, merchantId: string, options: Options) => Promise<Report>;
 interface Report {
   data: object[];
+  total?: object;
 }
 
 type Add = <Options>(name: string, description: string, read: Read<Options>) => Command;
@@ -81,10 +82,16 @@ const byOption = (by: readonly string[]): Option =>
   new Option('--by <what>', 'a row for each; a store is the one that owes the cashback').choices(by);
 
 function print<Options>(options: ReportOptions & Options, read: Read<Options>): Promise<void> {
+  const format = options.format ?? usualFormat();
   return runWithServices(async (services) => {
     const rows: Row[] = [];
-    for (const { id, name } of await services.get(MerchantsService).select(options.merchant))
-      for (const row of (await read(services, id, options)).data) rows.push({ merchant_id: id, name, ...row });
-    printAs(options.format ?? usualFormat(), rows);
+    for (const { id, name } of await services.get(MerchantsService).select(options.merchant)) {
+      const { data, total } = await read(services, id, options);
+      for (const row of data) rows.push({ merchant_id: id, name, ...row });
+      // Other formats are for programs, which would add it up with the rows.
+      if (format === 'table' && total !== undefined && data.length > 1)
+        rows.push({ merchant_id: 'total', name, ...total });
+    }
+    printAs(format, rows);
   });
 }

@@ -134,6 +134,22 @@ describe('reports as CSV', () => {
   const nameOfUser = async (): Promise<string> =>
     (await rowsOf<{ name: string }>(service, 'SELECT name FROM api_users WHERE id = ?', [merchant.userId]))[0]!.name;
 
+  it('`report ledger` and `report outstanding` end with a total in a table of several rows, and only there', async () => {
+    const days = ['--from', today, '--to', addDays(today, 1)];
+    for (const [path, amount, args] of [
+      [`ledger?${period}`, 'closing', ['ledger', ...days]],
+      ['outstanding', 'balance', ['outstanding']],
+    ] as const) {
+      const { total } = await merchant.get<{ total: Record<string, string> }>(`/reports/${path}`);
+      const [header, ...rows] = await admin.onTerminal('report', ...args, '--by', 'store');
+      expect(header).toMatch(/^merchant_id +name +store /);
+      expect(rows.filter((row) => row.startsWith('total '))).toEqual([rows.at(-1)]);
+      expect(rows.at(-1)).toContain(` ${total[amount]!} `);
+      expect((await admin.onTerminal('report', ...args)).join('\n')).not.toContain('total');
+      expect((await admin.run('report', ...args, '--by', 'store')).stdout).not.toContain('"total"');
+    }
+  });
+
   it('`report` prints the same CSV as the API, with the merchant before it', async () => {
     for (const [format, query] of [
       ['csv', ''],
