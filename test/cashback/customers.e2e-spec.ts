@@ -88,7 +88,7 @@ describe('GET /customers', () => {
     expect(documentsOf(await list(shop, 'balance_minimum=3.01'))).toEqual([]);
   });
 
-  it('GET /customers has the pseudonym of an erased customer, and the last order', async () => {
+  it('GET /customers has the pseudonym of an erased customer, whose balance stays owed, and the last order', async () => {
     const shop = await aMerchant(service);
     const document = await shop.customerWith('80.00');
     const order = await shop.create({ document });
@@ -96,6 +96,7 @@ describe('GET /customers', () => {
     expect((await list(shop)).data).toMatchObject([
       { document: pseudonym, available: '80.00', last_order_at: order.created_at },
     ]);
+    expect(await shop.get('/reports/outstanding')).toMatchObject({ total: { balance: '80.00' } });
   });
 
   it.each(ORDER_STATUSES)('GET /customers has the date of the last order if it is %s', async (status) => {

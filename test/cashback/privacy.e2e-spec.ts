@@ -163,6 +163,18 @@ describe('POST /customers/erase', () => {
     await exportOf(shop, document).refused(404, 'not_found');
   });
 
+  it('a document with punctuation is a 400 that says digits only, also if it is confirmed as it is', async () => {
+    const shop = await aShop();
+    const document = '660.487.647-07';
+    for (const [path, body] of [
+      ['/customers/export', { document }],
+      ['/customers/erase', { document, confirm: document }],
+    ] as const) {
+      const problem = await shop.send('POST', path, { body }).refused(400, 'validation_failed', ['/document']);
+      expect(problem).toMatchObject({ errors: [{ pointer: '/document', detail: 'must have digits only' }] });
+    }
+  });
+
   it('confirm must be the document, and nothing is erased otherwise', async () => {
     const shop = await aShop();
     const { document } = await shop.create();
