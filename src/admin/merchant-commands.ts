@@ -2,10 +2,11 @@ import { Command } from 'commander';
 import type { Merchant } from '../merchants/merchant.entity.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import type { Policy } from '../merchants/policy.js';
+import type { PolicyVersion } from '../merchants/policy-version.entity.js';
 import { day, shortText } from './arguments.js';
 import { type PolicyOptions, policyOf, withPolicyOptions } from './policy-options.js';
 import { runChange, runWithServices } from './application.js';
-import { printRows, toJson } from './rows.js';
+import { printRows, type Row, toJson } from './rows.js';
 
 interface SetOptions extends PolicyOptions {
   name?: string;
@@ -25,7 +26,7 @@ export function merchantCommands(): Command {
     .action((id: string) =>
       runWithServices(async (services) => {
         await services.get(MerchantsService).get(id);
-        printRows((await services.get(MerchantsService).versionsOf(id)).map(toJson));
+        printRows((await services.get(MerchantsService).versionsOf(id)).map(versionOf));
       }),
     );
   merchant
@@ -90,8 +91,18 @@ function setVersion(
   const details = { merchant_id: id, from: fromDay, through: throughDay, changes: changes && toJson(changes) };
   return runChange('merchant set', details, async (services) => {
     const version = await services.get(MerchantsService).setVersion(id, days, changes);
-    return { result: toJson(version), changed: { merchant_id: id } };
+    const { merchant_id, from, through, ...stored } = versionOf(version);
+    const result =
+      changes === undefined
+        ? { merchant_id, removed: { from, through, changes: stored.changes } }
+        : { merchant_id, from, through, ...stored };
+    return { result, changed: { merchant_id: id } };
   });
+}
+
+/** The days have the names of the options, which are those of `GET /policy`. */
+function versionOf({ merchantId: merchant_id, fromDay: from, throughDay: through, ...version }: PolicyVersion): Row {
+  return { merchant_id, from, through, ...toJson(version) };
 }
 
 function changeOf(merchant: Merchant): { result: unknown; changed: Record<string, unknown> } {

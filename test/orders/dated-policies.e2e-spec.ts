@@ -202,15 +202,20 @@ describe('`merchant set --from --through`', () => {
     for (const _attempt of ['first', 'second'])
       expect(await admin.json(...set, ...rules)).toMatchObject({
         merchant_id: id,
-        from_day: '2097-11-27',
-        through_day: '2097-11-29',
+        from: '2097-11-27',
+        through: '2097-11-29',
         changes: { earn_rate: '10%', earn_rates_by_payment_method: { pix: '12%' }, earn_maximum: '50.00' },
       });
     // A general rate replaces all rates of methods.
     const general = await admin.json(...set, ...far, '--earn-rate', '8%');
     expect(general.changes).toEqual({ earn_rate: '8%', earn_rates_by_payment_method: {} });
-    expect(await admin.list('merchant', 'dates', id)).toMatchObject([{ changes: general.changes }]);
-    await admin.json(...set, ...far, '--remove');
+    expect(await admin.list('merchant', 'dates', id)).toMatchObject([
+      { from: '2097-11-27', through: '2097-11-29', changes: general.changes },
+    ]);
+    expect(await admin.json(...set, ...far, '--remove')).toEqual({
+      merchant_id: id,
+      removed: { from: '2097-11-27', through: '2097-11-29', changes: general.changes },
+    });
     expect(await admin.list('merchant', 'dates', id)).toEqual([]);
     const [merchant] = (await admin.list('merchant', 'list')).filter((one) => one.id === id);
     expect(merchant).toMatchObject({ policy: { earn_rate: '5%', earn_rates_by_payment_method: { pix: '7%' } } });
