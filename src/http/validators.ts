@@ -79,8 +79,14 @@ export function IsUserId(): PropertyDecorator {
   );
 }
 
-export function IsText(maximum: number): PropertyDecorator {
-  return applyDecorators(rule('isText', textFault(maximum)), ApiProperty({ type: String, maxLength: maximum }));
+/** @param isFilled whether it must say something. */
+export function IsText(maximum: number, { isFilled = false } = {}): PropertyDecorator {
+  const faultOf: FaultOf = (value) =>
+    isFilled && typeof value === 'string' && value.trim() === '' ? 'must not be empty' : textFault(maximum)(value);
+  return applyDecorators(
+    rule('isText', faultOf),
+    ApiProperty({ type: String, ...(isFilled && { minLength: 1 }), maxLength: maximum }),
+  );
 }
 
 /** A customer's taxpayer number (CPF or CNPJ). Its check digits are validated if the configuration says so. */

@@ -289,6 +289,7 @@ describe('PUT /orders/{id}/customer errors', () => {
 
   it.each<[string, object, string]>([
     ['no reason', { document: '52998224725' }, '/reason'],
+    ['an empty reason', { document: '52998224725', reason: ' ' }, '/reason'],
     ['no document', { reason: 'Typed wrongly' }, '/document'],
     ['a document that is too short', { document: '123', reason: 'Typed wrongly' }, '/document'],
     ['a reason that is too long', { document: '52998224725', reason: 'x'.repeat(501) }, '/reason'],
