@@ -1,5 +1,4 @@
 import { AMOUNT_PATTERN } from './money.js';
-import { PERMISSIONS } from './caller.js';
 
 /** What a client does about a problem. If the problem is retryable, it first sends the same request again. */
 export const NEXT_ACTIONS = [
@@ -14,12 +13,12 @@ export const NEXT_ACTIONS = [
 type NextAction = (typeof NEXT_ACTIONS)[number];
 
 /** What limits a redeemable maximum (`limited_by`); null if only the total does. */
-export const LIMITED_BY = ['balance', 'order_share', 'minimum_total', 'redeem_minimum', null] as const;
-export type LimitedBy = (typeof LIMITED_BY)[number];
+export const LIMITED_BY = ['balance', 'order_share', 'minimum_total', 'redeem_minimum'] as const;
+export type LimitedBy = (typeof LIMITED_BY)[number] | null;
 
 /** What limits the cashback that an order earns; null if only its rates do. */
-export const EARN_LIMITED_BY = ['minimum_total', 'maximum', null] as const;
-export type EarnLimitedBy = (typeof EARN_LIMITED_BY)[number];
+export const EARN_LIMITED_BY = ['minimum_total', 'maximum'] as const;
+export type EarnLimitedBy = (typeof EARN_LIMITED_BY)[number] | null;
 
 /** The operations on an order that its status allows or refuses (`operations`). */
 export const ORDER_OPERATIONS = ['hold', 'renew', 'amend', 'complete', 'cancel', 'refund', 'change_customer'] as const;
@@ -79,7 +78,7 @@ const existing = (description: string): Member<string> => {
 const maximum = (example: string): Member<string> => amount('The maximum that can be redeemed now, in BRL.', example);
 const limitedBy = (example: LimitedBy): Member<LimitedBy> => {
   const description = 'What limits the maximum; null if only the total does.';
-  return { type: ['string', 'null'], enum: LIMITED_BY, description, example };
+  return { anyOf: [{ $ref: '#/components/schemas/LimitedBy' }, { type: 'null' }], description, example };
 };
 const statuses = { $ref: '#/components/schemas/OrderStatus' };
 /** All errors of the request's members. */
@@ -122,8 +121,7 @@ export const PROBLEMS = {
   forbidden: problem(403, 'The API user does not have the permission for this', 'contact_support', {
     members: {
       permission: {
-        type: 'string',
-        enum: PERMISSIONS,
+        $ref: '#/components/schemas/Permission',
         description: 'The permission that the API user lacks.',
         example: 'grants',
       },
@@ -159,7 +157,7 @@ export const PROBLEMS = {
       },
       operations: {
         type: 'array',
-        items: { type: 'string', enum: ORDER_OPERATIONS },
+        items: { $ref: '#/components/schemas/OrderOperation' },
         description: 'What can be done with the order now.',
         example: ['refund'] as OrderOperation[],
       },

@@ -35,7 +35,11 @@ export class EventsController {
    * @remarks Returns an event of the feed by its ID, which is the `webhook-id` of its deliveries.
    */
   @Get(':id')
-  @ApiParam({ name: 'id', description: 'The event', schema: { type: 'string', pattern: '^evt_[0-9a-f-]{36}$' } })
+  @ApiParam({
+    name: 'id',
+    description: 'The event',
+    schema: { type: 'string', pattern: '^evt_[0-9a-f-]{36}$', example: 'evt_0199c1f2-3c55-7a5e-9b52-6a2a0a3f6f10' },
+  })
   @ApiProblems.read()
   getEvent(@MerchantId() merchantId: string, @Param('id') id: string): Promise<EventDto> {
     return this.events.get(merchantId, id);

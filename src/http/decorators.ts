@@ -19,13 +19,15 @@ function callerOf(context: ExecutionContext): Caller {
   return user;
 }
 
+const UUID_SCHEMA = { type: 'string', format: 'uuid', example: '0199c1f2-3c55-7a5e-9b52-6a2a0a3f6f10' };
+
 const uuidOrNotFound: PipeTransform<string, string> = {
   transform: (value, { data }) => readId(value, `the ${data} in the path must be the UUID that the service gave it`),
 };
 
 /** The `{id}` of a path, or another ID by its name. Anything but a UUID is a 404. */
 export const IdParam = (description: string, name = 'id'): ParameterDecorator =>
-  documented(Param(name, uuidOrNotFound), ApiParam({ name, description, schema: { type: 'string', format: 'uuid' } }));
+  documented(Param(name, uuidOrNotFound), ApiParam({ name, description, schema: UUID_SCHEMA }));
 
 /** A decorator of a parameter that also documents it in the parameter's operation. */
 export function documented(parameter: ParameterDecorator, operation: MethodDecorator): ParameterDecorator {

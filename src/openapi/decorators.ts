@@ -16,10 +16,11 @@ type NestSchema = NonNullable<NonNullable<OpenAPIObject['components']>['schemas'
 
 /**
  * A schema, with the names of `InOrder` until its members are sorted, and with those of `DataOfTypes`. OpenAPI 3.1
- * allows members beside a `$ref`.
+ * allows members beside a `$ref`, and `const`, which the types of Nest do not have.
  */
 export type Schema = Extract<NestSchema, { type?: unknown }> & {
   $ref?: string;
+  const?: unknown;
   'x-order'?: string[];
   'x-data'?: Record<string, string>;
 };
@@ -40,7 +41,7 @@ export const RESPONSE_HEADERS = {
   },
   'Idempotency-Replayed': {
     description: '`true` if this response is a replay of an earlier one',
-    schema: { type: 'string', enum: ['true'] },
+    schema: { type: 'string', const: 'true' },
   },
   'WWW-Authenticate': {
     description: 'With 401: how to authenticate (RFC 6750)',
@@ -59,7 +60,7 @@ export const RESPONSE_HEADERS = {
     description: 'With 429: the quota and the window of those limits in seconds',
     schema: { type: 'string', example: '"requests";q=100;w=1' },
   },
-} satisfies Headers;
+} satisfies Record<string, { description: string; schema: Schema }>;
 
 export function headerReferences(...names: (keyof typeof RESPONSE_HEADERS)[]): Headers {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
@@ -111,11 +112,11 @@ export function DataOfTypes(types: Record<string, Type>): ClassDecorator {
  * Documents the members of a DTO in the order of their declaration, as they are sent. On its own, Nest lists inherited
  * members and those with decorators first. A class whose parent has it keeps the order of the parent.
  *
- * @param first the members that come before all others.
+ * @param first the members that come before all others, or the class that a mapped type such as `PartialType` is from.
  */
-export function InOrder(...first: string[]): (type: Type<object>) => void {
+export function InOrder(...first: (string | Type<object>)[]): (type: Type<object>) => void {
   return (type) => {
-    const members = Object.keys(new type());
-    ApiExtension('x-order' satisfies keyof Schema, [...first, ...members])(type);
+    const members = [...first, type].flatMap((name) => (typeof name === 'string' ? name : Object.keys(new name())));
+    ApiExtension('x-order' satisfies keyof Schema, members)(type);
   };
 }

@@ -59,7 +59,9 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
 function describeEvents(schemas: Record<string, Schema>): void {
   const { properties = {}, required = [], 'x-data': dataOf = {} } = schemas['EventDto']!;
   const ofTypes = Object.entries(dataOf).map(([type, data]) => {
-    const typed = { ...properties, type: { type: 'string', const: type }, data: { $ref: schemaPath(data) } };
+    // The list of one value is for openapi-zod-client, which does not read `const`.
+    const constant = { type: 'string', const: type, enum: [type] };
+    const typed = { ...properties, type: constant, data: { $ref: schemaPath(data) } };
     const summary = FEED_EVENTS[type as FeedEventType];
     return { type, schema: { type: 'object', description: `${summary}.`, properties: typed, required } };
   });
@@ -95,14 +97,35 @@ function webhooks(): NonNullable<OpenAPIObject['webhooks']> {
   return Object.fromEntries(Object.entries(FEED_EVENTS).map((event) => [event[0], webhook(event)]));
 }
 
-/** Sorts the members, and removes defaults: with one, generated types of requests require the member. */
+/** Sorts the members and completes each. */
 function completeSchema(schema: Schema): void {
   const { properties, 'x-order': order = [] } = schema;
   delete schema['x-order'];
   if (properties === undefined) return;
   const sorted = order.flatMap((name) => (properties[name] === undefined ? [] : [[name, properties[name]] as const]));
   schema.properties = { ...Object.fromEntries(sorted), ...properties };
-  for (const property of Object.values(schema.properties)) if ('default' in property) delete property.default;
+  for (const member of Object.values(schema.properties)) completeMember(member);
+}
+
+/**
+ * Removes a default: with one, generated types of requests require the member. Writes a list of one value as a
+ * constant, which the decorators of Nest do not have: from the list, some clients generate an enum.
+ */
+function completeMember(schema: Schema): void {
+  delete schema.default;
+  if (schema.enum?.length !== 1) return;
+  schema.const = schema.enum[0];
+  delete schema.enum;
+}
+
+/** Says that a request has no other members, because the service refuses them. Responses may get new members. */
+function closeRequest(schema: Schema, schemas: Record<string, Schema>): void {
+  const { $ref, items, properties } = schema;
+  if ($ref !== undefined) closeRequest(schemas[$ref.replace('#/components/schemas/', '')]!, schemas);
+  if (items !== undefined) closeRequest(items, schemas);
+  if (properties === undefined) return;
+  schema.additionalProperties = false;
+  for (const member of Object.values(properties)) closeRequest(member, schemas);
 }
 
 /**
@@ -127,10 +150,13 @@ function completeOperation(operation: Operation, schemas: Record<string, Schema>
     operation['x-problems'] = [...(operation['x-problems'] ?? []), 'forbidden'];
   }
   for (const parameter of operation.parameters ?? [])
-    if ('schema' in parameter && parameter.schema !== undefined) delete (parameter.schema as Schema).default;
+    if ('schema' in parameter && parameter.schema !== undefined) completeMember(parameter.schema);
   const body = operation.requestBody;
   const json = body !== undefined && 'content' in body ? body.content['application/json'] : undefined;
-  if (json?.schema !== undefined) json.example = exampleOf(json.schema, schemas);
+  if (json?.schema !== undefined) {
+    json.example = exampleOf(json.schema, schemas);
+    closeRequest(json.schema, schemas);
+  }
   for (const [status, response] of Object.entries(operation.responses)) {
     if (response === undefined || '$ref' in response) continue;
     response.description ||= STATUS_CODES[status] ?? status;

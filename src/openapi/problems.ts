@@ -42,6 +42,7 @@ export function describeProblems({ components = {} }: OpenAPIObject, operations:
     delete operation['x-problems'];
     for (const status of own.map((code) => PROBLEMS[code].status))
       operation.responses[status] = responseOf(own.filter((code) => PROBLEMS[code].status === status));
+    // Not `4XX` and `5XX`: from such a range, oazapfts generates a type that is a syntax error (`status: 4XX`).
     operation.responses['default'] = { $ref: '#/components/responses/CommonProblem' };
   }
 }
@@ -104,14 +105,14 @@ function schemaOf(code: ProblemCode): Schema {
   const { status, title, retryable, members = {} } = entryOf(code);
   const { errors, ...extensions } = members;
   const properties: Record<string, Schema> = {
-    type: { type: 'string', enum: [`urn:problem:cashback:${code}`] },
+    type: { type: 'string', const: `urn:problem:cashback:${code}` },
     title: { type: 'string', description: 'Summary of the problem, the same for every occurrence.' },
-    status: { type: 'integer', enum: [status], description: 'HTTP status code.' },
+    status: { type: 'integer', const: status, description: 'HTTP status code.' },
     detail: { type: 'string', description: 'Explanation of this occurrence.' },
     instance: { type: 'string', description: 'The path of the request.' },
-    code: { type: 'string', enum: [code], description: 'Stable identifier of the problem, for programs.' },
+    code: { type: 'string', const: code, description: 'Stable identifier of the problem, for programs.' },
     request_id: { type: 'string', description: 'ID of the request, as in `x-request-id` and in the logs.' },
-    retryable: { type: 'boolean', enum: [retryable], description: 'Whether the same request may succeed later.' },
+    retryable: { type: 'boolean', const: retryable, description: 'Whether the same request may succeed later.' },
     next_action: { $ref: '#/components/schemas/NextAction' },
     ...extensions,
     ...(errors && {

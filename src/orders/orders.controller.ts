@@ -100,7 +100,7 @@ export class OrdersController {
   @ApiParam({
     name: 'external_id',
     description: 'Your ID of the order. Find `.` and `..` with `GET /orders?external_id=` instead.',
-    schema: { type: 'string', minLength: 1, maxLength: 100 },
+    schema: { type: 'string', minLength: 1, maxLength: 100, example: 'PED-1001' },
   })
   @ApiProblems.read()
   getOrderByExternalId(@MerchantId() merchantId: string, @Param('external_id') externalId: string): Promise<OrderDto> {

@@ -329,7 +329,7 @@ describe('the OpenAPI document', () => {
       for (const [code, { value }] of Object.entries(content?.['application/problem+json']?.examples ?? {})) {
         const name = `${code.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase())}Problem`;
         const schema = document.components.schemas[name]!;
-        expect(schema.properties!.code!.enum).toEqual([code]);
+        expect(schema.properties!.code!.const).toBe(code);
         expect(Object.keys(value)).toEqual(expect.arrayContaining(schema.required!));
         expect({ value, errors: contract.errors(['components', 'schemas', name], value) }).toEqual({
           value,
@@ -339,6 +339,55 @@ describe('the OpenAPI document', () => {
       }
     }
     expect([...codes].sort()).toEqual(Object.keys(PROBLEMS).sort());
+  });
+
+  it('a request schema refuses unknown members, also of nested objects, and a response may get new ones', () => {
+    /** Returns the names of the schemas that a part of the document refers to, also through others. */
+    const namesIn = (part: unknown, names = new Set<string>()): Set<string> => {
+      for (const [, name = ''] of JSON.stringify(part).matchAll(/#\/components\/schemas\/(\w+)/g))
+        if (!names.has(name)) namesIn(document.components.schemas[name], names.add(name));
+      return names;
+    };
+    const isClosed = (name: string): boolean => document.components.schemas[name]!.additionalProperties === false;
+    const requests = [...namesIn(operations().map(({ requestBody }) => requestBody ?? {}))];
+    const responses = [...namesIn(document.components.responses), ...namesIn(operations().map((of) => of.responses))];
+    const objects = requests.filter((name) => document.components.schemas[name]!.type === 'object');
+    expect(objects).toEqual(expect.arrayContaining(['CreateOrderDto', 'CreateOrderItemDto', 'AmendOrderDto']));
+    expect(objects.filter((name) => !isClosed(name))).toEqual([]);
+    expect([...responses, ...namesIn(document.webhooks)].filter(isClosed)).toEqual([]);
+    const { metadata } = document.components.schemas.CreateOrderDto!.properties!;
+    expect(metadata!.additionalProperties).toMatchObject({ type: 'string' });
+  });
+
+  it('a word or null refers to a schema with a name, and a constant is not a list of one word', () => {
+    const { ToRedeemDto, RedemptionExceedsMaximumProblem, ToReceiveDto } = document.components.schemas;
+    const orNull = (name: string): object => ({ anyOf: [{ $ref: `#/components/schemas/${name}` }, { type: 'null' }] });
+    for (const schema of [ToRedeemDto, RedemptionExceedsMaximumProblem])
+      expect(schema!.properties!.limited_by).toMatchObject(orNull('LimitedBy'));
+    expect(ToReceiveDto!.properties!.limited_by).toMatchObject(orNull('EarnLimitedBy'));
+    const lists: Schema[] = [];
+    JSON.stringify(document, (_, part: Schema | null) => {
+      if (part?.enum !== undefined) lists.push(part);
+      return part;
+    });
+    expect(lists.length).toBeGreaterThan(10);
+    expect(lists.filter(({ enum: words, const: constant }) => words!.length === 1 && words![0] !== constant)).toEqual(
+      [],
+    );
+    expect(lists.filter(({ enum: words }) => (words as unknown[]).includes(null))).toEqual([]);
+  });
+
+  it('every parameter of a path has an example that its schema allows', () => {
+    const inPaths = Object.entries(document.paths).flatMap(([route, methods]) =>
+      Object.entries(methods).flatMap(([method, { parameters }]) =>
+        parameters.flatMap(({ in: place, schema: { example } }, at) =>
+          place === 'path' ? [{ example, at: ['paths', route, method, 'parameters', String(at), 'schema'] }] : [],
+        ),
+      ),
+    );
+    expect(inPaths.length).toBeGreaterThan(20);
+    for (const { at, example } of inPaths)
+      expect({ at, errors: contract.errors(at, example) }).toEqual({ at, errors: [] });
   });
 
   it('a client repeats the parameter for each word of a list in a query, which is the default of OpenAPI', () => {

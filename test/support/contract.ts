@@ -7,6 +7,7 @@ import type { Problem } from './expectations.js';
 /** The parts of an OpenAPI document that tests look at. */
 export interface OpenApi {
   paths: Record<string, Record<string, Operation>>;
+  webhooks: object;
   components: { schemas: Record<string, Schema>; responses: Record<string, { content: Content }> };
   servers: object[];
   tags: { name: string }[];
@@ -29,7 +30,7 @@ export interface Schema {
   example?: unknown;
   enum?: string[];
   properties?: Record<string, Schema>;
-  additionalProperties?: boolean;
+  additionalProperties?: boolean | Schema;
   required?: string[];
   items?: Schema;
   allOf?: Schema[];

@@ -39,7 +39,7 @@ class CreatedCashbackDto {
 }
 
 /** A new order, without what depends on the customer's balance. Its items and metadata are the current ones. */
-@InOrder(...Object.keys(new OrderDto()))
+@InOrder(OrderDto)
 export class CreatedOrderDto extends OmitType(OrderDto, ['cashback']) {
   readonly cashback!: CreatedCashbackDto;
 }

@@ -65,8 +65,8 @@ export class ToRedeemDto {
 
   /** What limits the maximum; null if only the total does, or once the order is completed or cancelled. */
   @ApiProperty({
-    type: String,
     enum: LIMITED_BY,
+    enumName: 'LimitedBy',
     nullable: true,
     example: 'order_share',
   })
@@ -122,7 +122,7 @@ export class ToReceiveDto {
   readonly amount!: string;
 
   /** What limits the amount: the policy's `earn_minimum_total` or `earn_maximum`; null if neither does. */
-  @ApiProperty({ type: String, enum: EARN_LIMITED_BY, nullable: true, example: null })
+  @ApiProperty({ enum: EARN_LIMITED_BY, enumName: 'EarnLimitedBy', nullable: true, example: null })
   readonly limited_by!: EarnLimitedBy;
 
   /**

@@ -109,7 +109,7 @@ export class PolicyDto {
 }
 
 /** What is different on some days. */
-@InOrder(...Object.keys(new PolicyDto()))
+@InOrder(PolicyDto)
 export class PolicyChangesDto extends PartialType(OmitType(PolicyDto, ['time_zone', 'document_check_digits'])) {}
 
 /** Rules for some days to come. */

@@ -65,7 +65,7 @@ export class CreateQuoteDto {
 /** The cashback of an order that does not exist. */
 export class QuoteCashbackDto {
   /** What the customer can redeem; null without a `document`. */
-  @ApiProperty({ oneOf: [{ $ref: '#/components/schemas/ToRedeemDto' }, { type: 'null' }] })
+  @ApiProperty({ type: ToRedeemDto, nullable: true })
   readonly to_redeem!: ToRedeemDto | null;
 
   readonly to_receive!: ToReceiveDto;
