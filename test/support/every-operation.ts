@@ -1,0 +1,211 @@
+import { randomUUID as aUuid } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from '@jest/globals';
+import { freePort } from './built-service.js';
+import type { Answer } from './client.js';
+import { aDocument, anOrder } from './factories.js';
+
+/** Sends a request. `values` are those of the parameters in the route. */
+export type Send = (
+  method: 'get' | 'post' | 'put' | 'delete',
+  route: string,
+  body?: unknown,
+  values?: Record<string, string>,
+  query?: string,
+  headers?: Record<string, string>,
+) => Promise<Answer>;
+
+/** Reads the feed when it has an event of each of these types. The service numbers events after the commit. */
+async function waitForEvents(send: Send): Promise<Answer> {
+  const types = ['order.completed', 'order.cancelled', 'order.refunded', 'cashback.granted', 'cashback.voided'];
+  for (;;) {
+    const answer = await send('get', '/events');
+    if (types.every((type) => answer.body.data.some((event) => event.type === type))) return answer;
+    await sleep(50);
+  }
+}
+
+/** Uses every operation of webhook endpoints. */
+async function useWebhookEndpoints(send: Send): Promise<void> {
+  const url = `http://127.0.0.1:${await freePort()}/webhooks`;
+  const { body } = await send('post', '/webhook-endpoints', { url });
+  const known = { id: body.id };
+  const unknown = { id: aUuid() };
+  await send('post', '/webhook-endpoints', { url });
+  await send('post', '/webhook-endpoints', { url: 'ftp://shop.example' });
+  await send('post', '/webhook-endpoints', { types: ['order.read'] });
+  await send('get', '/webhook-endpoints');
+  await send('put', '/webhook-endpoints/{id}', { url, types: ['order.completed'] }, known);
+  await send('put', '/webhook-endpoints/{id}', { url, types: [] }, known);
+  for (const operation of ['ping', 'rotate-secret', 'enable'])
+    for (const values of [known, unknown])
+      await send('post', `/webhook-endpoints/{id}/${operation}`, undefined, values);
+  await send('post', '/webhook-endpoints/{id}/seek', { after: 0 }, known);
+  await send('post', '/webhook-endpoints/{id}/seek', { after: 999_999 }, known);
+  for (const values of [known, unknown]) await send('get', '/webhook-endpoints/{id}', undefined, values);
+  for (const values of [known, unknown]) await send('delete', '/webhook-endpoints/{id}', undefined, values);
+}
+
+/** Uses every operation of API users. */
+async function useUsers(send: Send): Promise<void> {
+  const user = { name: 'Caixa', email: 'caixa@shop.example', permissions: ['sell'] };
+  const { body } = await send('post', '/users', user);
+  await send('post', '/users', user);
+  await send('post', '/users', {});
+  const { body: users } = await send('get', '/users', undefined, {}, '?limit=1');
+  const change = { name: 'Caixa', permissions: ['refund'], disabled: true };
+  for (const id of [body.id, users.data[0]!.id, aUuid()]) {
+    await send('get', '/users/{id}', undefined, { id });
+    await send('put', '/users/{id}', change, { id });
+    await send('post', '/users/{id}/password', undefined, { id });
+  }
+  await send('put', '/users/{id}', {}, { id: body.id });
+  await send('post', '/auth/password', { current_password: 'x', new_password: 'another password' });
+}
+
+/** Corrects, exports and erases customers. */
+async function useCustomers(send: Send): Promise<void> {
+  const { body: order } = await send('post', '/orders', anOrder({ metadata: { till: '3' } }));
+  const values = { id: order.id };
+  const change = { document: aDocument(), reason: 'Typed wrongly' };
+  await send('put', '/orders/{id}/customer', change, values);
+  await send('post', '/orders/{id}/complete', undefined, values);
+  await send('put', '/orders/{id}/customer', { ...change, document: order.document }, values);
+  await send('put', '/orders/{id}/customer', change, values, '', { 'if-match': '"1"' });
+  await send('put', '/orders/{id}/customer', change, values);
+  await send('put', '/orders/{id}/customer', { ...change, document: aDocument() }, values);
+  await send('put', '/orders/{id}/customer', {}, values);
+  await send('put', '/orders/{id}/customer', change, { id: aUuid() });
+  await send('post', '/orders/{id}/refunds', { external_id: 'r-1', amount: '5.00' }, values);
+  const { document } = change;
+  await send('post', '/grants', { external_id: 'g-3', document, amount: '8.00' });
+  const { body: exported } = await send('post', '/customers/export', { document });
+  for (const list of ['orders', 'refunds', 'credits', 'grants', 'entries']) expect(exported[list]).not.toHaveLength(0);
+  await send('post', '/customers/export', { document: aDocument() });
+  await send('post', '/customers/export', {});
+  await send('post', '/customers/erase', { document, confirm: aDocument() });
+  for (const customer of [document, aDocument()])
+    await send('post', '/customers/erase', { document: customer, confirm: customer });
+}
+
+/** Uses every report. */
+async function useReports(send: Send): Promise<void> {
+  const day = (ahead: number): string => new Date(Date.now() + ahead * 86_400_000).toISOString().slice(0, 10);
+  const period = `?from=${day(-1)}&to=${day(2)}`;
+  for (const by of ['', '&by=day', '&by=month', '&by=store', '&by=store_pair', '&by=week'])
+    await send('get', '/reports/ledger', undefined, {}, `${period}${by}`);
+  for (const query of ['', '?by=store', `?as_of=${day(-2)}&by=store`, `?as_of=${day(2)}`])
+    await send('get', '/reports/outstanding', undefined, {}, query);
+  for (const query of ['', '?months=2', '?months=0']) await send('get', '/reports/expiring', undefined, {}, query);
+  for (const query of [period, `${period}&at_least=2`, ''])
+    await send('get', '/reports/frequent', undefined, {}, query);
+  for (const report of ['ledger', 'frequent', 'customers']) {
+    const { body } = await send('get', `/reports/${report}`, undefined, {}, `${period}&csv=pt-BR`);
+    expect(typeof body).toBe('string');
+  }
+}
+
+/**
+ * Uses every operation, also with requests that are refused. `POST /auth/login` must have succeeded before. At the end,
+ * the access token is revoked.
+ */
+export async function useEveryOperation(send: Send): Promise<void> {
+  const document = aDocument();
+  const order = anOrder({ document, store: 'SP-014' });
+  const created = await send('post', '/orders', order);
+  const id: string = created.body.id;
+  await send('post', '/orders', order);
+  await send('post', '/orders', { ...order, total: '1.00', payment_methods: [] });
+  await send('post', '/orders', {});
+  await send('post', '/orders', anOrder({ total: '1.00', payment_methods: [{ id: 'pix', amount: '2.00' }] }));
+  await send('get', '/orders', undefined, {}, '?limit=1');
+  await send('get', '/orders', undefined, {}, '?limit=0');
+  await send('get', '/orders', undefined, {}, '?store=SP-014&status=pending&status=expired');
+  await send('post', '/orders/search', { document, status: ['pending'], limit: 1 });
+  await send('post', '/orders/search', { document, limit: 0 });
+  await send('get', '/orders/{id}', undefined, { id });
+  await send('get', '/orders/{id}', undefined, { id: 'nothing' });
+  await send('get', '/orders/by-external-id/{external_id}', undefined, {
+    external_id: order.external_id,
+  });
+  await send('get', '/orders/by-external-id/{external_id}', undefined, { external_id: 'nothing' });
+  await send('post', '/quotes', { document, total: '150.00' });
+  await send('post', '/quotes', { total: '150.00', redeem: '100.00' });
+  await send('post', '/quotes', { total: '150.00' });
+  const { items, payment_methods } = order;
+  const cart = { total: '150.00', items, payment_methods };
+  const [fresh, stale] = [{ 'if-match': '"1"' }, { 'if-match': '"7"' }];
+  await send('put', '/orders/{id}', cart, { id }, '', fresh);
+  await send('put', '/orders/{id}', cart, { id }, '', stale);
+  await send('put', '/orders/{id}', { ...cart, total: '149.99' }, { id });
+  await send('put', '/orders/{id}', {}, { id });
+  await send('put', '/orders/{id}/redemption', { amount: '0.00' }, { id });
+  await send('put', '/orders/{id}/redemption', { amount: '1.00' }, { id });
+  await send('post', '/orders/{id}/complete', undefined, { id });
+  await send('post', '/orders/{id}/cancel', undefined, { id });
+  await send('post', '/orders/{id}/cancel', { reason: 7 }, { id });
+  const { body: other } = await send('post', '/orders', anOrder({ document }));
+  await send('post', '/orders/{id}/cancel', { reason: 'Out of stock' }, { id: other.id });
+  await send('post', '/orders/{id}/cancel', undefined, { id: other.id });
+  await send('post', '/orders/{id}/complete', undefined, { id: other.id });
+  const quoted = { amount: '50.00', eligible_amount: '40.00' };
+  await send('post', '/orders/{id}/refunds/quote', quoted, { id });
+  await send('post', '/orders/{id}/refunds/quote', { amount: '151.00' }, { id });
+  await send('post', '/orders/{id}/refunds/quote', {}, { id });
+  await send('post', '/orders/{id}/refunds/quote', quoted, { id: other.id });
+  await send('post', '/orders/{id}/refunds/quote', quoted, { id: aUuid() });
+  const refund = await send(
+    'post',
+    '/orders/{id}/refunds',
+    { external_id: 'r-1', amount: '50.00', reason: 'Defective', store: 'RJ-003', metadata: { till: '3' } },
+    { id },
+  );
+  await send('post', '/orders/{id}/refunds', { external_id: 'r-1', amount: '51.00' }, { id });
+  await send('post', '/orders/{id}/refunds', { external_id: 'r-2', amount: '151.00' }, { id });
+  await send('get', '/orders/{id}/refunds', undefined, { id }, '?limit=1');
+  await send('get', '/orders/{id}/refunds', undefined, { id }, '?limit=0');
+  await send('get', '/orders/{id}/refunds/{refund_id}', undefined, { id, refund_id: refund.body.id });
+  await send('get', '/orders/{id}/refunds/{refund_id}', undefined, { id, refund_id: id });
+  await send('get', '/refunds', undefined, {}, '?limit=1&created_from=2020-01-01T00:00:00Z');
+  await send('get', '/refunds', undefined, {}, '?created_to=now');
+  const wallet = await send('post', '/wallets/search', { document });
+  await send('post', '/wallets/search', { document: aDocument() });
+  await send('post', '/wallets/search', { document: 1 });
+  await send('get', '/wallets/{id}', undefined, { id: wallet.body.id });
+  await send('get', '/wallets/{id}', undefined, { id });
+  await send('get', '/policy');
+  const grant = { external_id: 'g-1', document, amount: '80.00', note: 'Third complaint', store: 'SP-014' };
+  await send('post', '/grants', { ...grant, external_id: 'g-2', expires_on: '2098-12-31' });
+  const { body: granted } = await send('post', '/grants', grant);
+  await send('post', '/grants', { ...grant, amount: '81.00' });
+  await send('post', '/grants', {});
+  await send('get', '/grants/{id}', undefined, { id: granted.id });
+  await send('get', '/grants/{id}', undefined, { id });
+  await send('post', '/grants/{id}/void', { reason: 7 }, { id: granted.id });
+  await send('post', '/grants/{id}/void', { reason: 'Granted by mistake' }, { id: granted.id });
+  await send('get', '/grants', undefined, {}, '?limit=1&external_id=g-1');
+  await send('get', '/grants', undefined, {}, '?user_id=me');
+  await send('get', '/customers', undefined, {}, '?balance_minimum=1.00');
+  await send('get', '/customers', undefined, {}, '?balance_minimum=1,00');
+  await send('get', '/credits', undefined, {}, '?expires_from=2026-01-01&expires_to=2099-01-01');
+  await send('get', '/credits', undefined, {}, '?expires_to=2026-02-30');
+  await send('post', '/grants/{id}/void', undefined, { id: granted.id });
+  await send('post', '/grants/{id}/void', undefined, { id });
+  await send('get', '/wallets/{id}/entries', undefined, { id: wallet.body.id });
+  await send('get', '/wallets/{id}/credits', undefined, { id: wallet.body.id });
+  await send('get', '/wallets/{id}/credits', undefined, { id });
+  await useReports(send);
+  const { body: feed } = await waitForEvents(send);
+  await send('get', '/events/{id}', undefined, { id: feed.data[0]!.id });
+  await send('get', '/events/{id}', undefined, { id });
+  await send('get', '/events', undefined, {}, '?after=1&limit=1&types=order.amended,order.refunded');
+  await send('get', '/events', undefined, {}, '?types=order.created&types=cashback.granted');
+  await send('get', '/events', undefined, {}, '?types=order.read');
+  await useWebhookEndpoints(send);
+  await useUsers(send);
+  await useCustomers(send);
+  await send('post', '/auth/login', { email: 'nobody@shop.example', password: 'x' });
+  await send('post', '/auth/refresh', { refresh_token: 'cbrt_unknown' });
+  await send('post', '/auth/logout');
+  await send('post', '/orders', order);
+}
