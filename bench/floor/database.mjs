@@ -2,9 +2,10 @@
 import { hash } from 'node:crypto';
 import { columnsOf } from '../columns.mjs';
 
-/** A module of the build: the floor has the service's own pool and its SQL of balances. */
+/** A module of the build: the floor has the service's own pool, its IDs and its SQL of balances. */
 const built = (/** @type {string} */ module) => import(new URL(`../../dist/src/${module}`, import.meta.url).href);
 const { createPool } = await built('database/connections.js');
+export const { newId } = await built('common/ids.js');
 export const { NEXT_CHANGE, UNCHANGED_AVAILABLE } = await built('cashback/balance-sql.js');
 
 // The statement of the service, as it sends it for one request, with what the service reads from the JWT.

@@ -3,9 +3,8 @@
 // Hold, completion and refund of orders in transactions that lock, read and write what the service does. They know only
 // what the measurements send: orders that are not due, wallets without debt that no date has changed since they were
 // written, completions without a hold, and partial refunds of orders that redeemed nothing.
-import { v7 as uuidv7 } from 'uuid';
 import { cents, earnedCents, eventData, orderAnswer, refundAnswer, validityOf } from './answers.mjs';
-import { callerOf, insert, inTransaction, NEXT_CHANGE, ORDER_COLUMNS, parsed, whoIsAmong } from './database.mjs';
+import { callerOf, insert, inTransaction, newId, NEXT_CHANGE, ORDER_COLUMNS, parsed, whoIsAmong } from './database.mjs';
 
 /**
  * @typedef {Record<string, any>} Row
@@ -103,7 +102,7 @@ async function complete(change) {
   const earned = earnedCents(order['policy'], order['total_cents']);
   const { availableAt, expiresAt } = validityOf(order['policy'], now);
   const credit = {
-    id: uuidv7(),
+    id: newId(now),
     wallet_id: wallet['id'],
     merchant_id: wallet['merchant_id'],
     seq: wallet['last_seq'] + 1,
@@ -140,7 +139,7 @@ async function refund(change, body) {
   const keptOf = (/** @type {number} */ refunded) => Math.floor((earned * (total - refunded)) / total);
   const taken = keptOf(order['refunded_cents']) - keptOf(order['refunded_cents'] + amount);
   const row = {
-    id: uuidv7(),
+    id: newId(now),
     order_id,
     merchant_id,
     external_id: body.external_id,
@@ -214,6 +213,6 @@ async function save({ run, order, wallet, now, userId }, type, values, refunded)
   await run(`UPDATE orders SET ${assignments.join(', ')} WHERE id = ?`, [...Object.values(changed), order['id']]);
   const data = JSON.stringify(eventData(order, wallet, refunded));
   await insert(run, 'event_outbox', {
-    ...{ merchant_id, event_id: uuidv7(), type, subject_id: order['id'], data, occurred_at: now, made_by: userId },
+    ...{ merchant_id, event_id: newId(now), type, subject_id: order['id'], data, occurred_at: now, made_by: userId },
   });
 }

@@ -5,12 +5,12 @@
 // difference to the service is the cost of everything else that the service does.
 import { hash } from 'node:crypto';
 import { createServer } from 'node:http';
-import { v7 as uuidv7 } from 'uuid';
 import { cents, createdData, later, orderAnswer } from './answers.mjs';
 import {
   callerOf,
   insert,
   inTransaction,
+  newId,
   ORDER_COLUMNS,
   parsed,
   rowsOf,
@@ -64,7 +64,7 @@ async function createOrder(authorization, body) {
   const methods = body.payment_methods.map((method) => ({ id: method.id, amountCents: cents(method.amount) }));
   /** @type {Record<string, unknown>} */
   const order = {
-    id: uuidv7(),
+    id: newId(now),
     merchant_id: merchantId,
     external_id: Buffer.from(body.external_id),
     status: 'pending',
@@ -91,7 +91,7 @@ async function createOrder(authorization, body) {
 async function write(order, data) {
   const event = {
     merchant_id: order['merchant_id'],
-    event_id: uuidv7(),
+    event_id: newId(order['created_at']),
     type: 'order.created',
     subject_id: order['id'],
     data: JSON.stringify(data),

@@ -5,9 +5,15 @@
 import { Temporal } from 'temporal-polyfill';
 import { DAY_MS } from './clock.js';
 
-/** By time zone and day. Most orders ask for the same few days, and computing one takes several microseconds. */
-const starts = new Map<string, number>();
-const RESULTS_KEPT = 1000;
+/** A day of a time zone. */
+interface LocalDay {
+  day: string;
+  startMs: number;
+}
+
+/** By time zone and the number of days since 1970: most orders ask for the same few, and each takes microseconds. */
+const localDays = new Map<string, Map<number, LocalDay>>();
+const DAYS_KEPT = 1000;
 
 /** Returns whether the text is an IANA time zone that this runtime knows, such as `America/Sao_Paulo` or `UTC`. */
 export function isTimeZone(text: string): boolean {
@@ -23,9 +29,10 @@ export function isTimeZone(text: string): boolean {
 
 /** @throws RangeError for an unknown time zone. */
 export function dayOf(instant: Date, timeZone: string): string {
-  const day = instant.toISOString().replace(/T.*/, '');
-  const hasBegun = (candidate: string): boolean => startOfDay(candidate, timeZone) <= instant;
-  return [addDays(day, 1), day].find(hasBegun) ?? addDays(day, -1);
+  const ms = instant.getTime();
+  const number = Math.floor(ms / DAY_MS);
+  const hasBegun = (candidate: LocalDay): boolean => candidate.startMs <= ms;
+  return ([1, 0].map((more) => localDay(number + more, timeZone)).find(hasBegun) ?? localDay(number - 1, timeZone)).day;
 }
 
 /** Returns an instant as people of the time zone read it, such as `2026-11-20 10:45:00-03:00`. */
@@ -48,19 +55,16 @@ export const firstOfNextMonth = (day: string): string => `${addDays(`${day.slice
  * @throws RangeError for an unknown time zone.
  */
 export function startOfDay(day: string, timeZone: string): Date {
-  const ms = remembered(
-    starts,
-    `${timeZone} ${day}`,
-    () => Temporal.PlainDate.from(day).toZonedDateTime(timeZone).epochMilliseconds,
-  );
-  return new Date(ms);
+  return new Date(localDay(Date.parse(day) / DAY_MS, timeZone).startMs);
 }
 
-function remembered<T>(results: Map<string, T>, key: string, compute: () => T): T {
-  const known = results.get(key);
+function localDay(number: number, timeZone: string): LocalDay {
+  const known = localDays.get(timeZone)?.get(number);
   if (known !== undefined) return known;
-  const result = compute();
-  if (results.size === RESULTS_KEPT) results.clear();
-  results.set(key, result);
-  return result;
+  const day = new Date(number * DAY_MS).toISOString().replace(/T.*/, '');
+  const found = { day, startMs: Temporal.PlainDate.from(day).toZonedDateTime(timeZone).epochMilliseconds };
+  const ofZone = localDays.get(timeZone) ?? new Map<number, LocalDay>();
+  if (ofZone.size === DAYS_KEPT) ofZone.clear();
+  localDays.set(timeZone, ofZone.set(number, found));
+  return found;
 }

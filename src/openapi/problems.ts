@@ -24,13 +24,13 @@ const COMMON: ProblemCode[] = [
 
 /**
  * Describes the problems of all operations: what is particular to an operation by status, and what every operation can
- * return in one shared `default` response. All have one schema, so that a client handles them in one function.
+ * return in one shared `default` response. All are a `Problem`, so that a client handles them in one function.
  */
 export function describeProblems({ components = {} }: OpenAPIObject, operations: Operation[]): void {
   components.schemas = { ...components.schemas, ...problemSchemas() };
   components.responses = {
     CommonProblem: {
-      ...responseOf(COMMON),
+      ...responseOf(COMMON, { $ref: '#/components/schemas/Problem' }),
       description: 'What every operation can return: one example per code',
       headers: headerReferences(
         ...(['x-request-id', 'WWW-Authenticate', 'Allow', 'Retry-After', 'RateLimit', 'RateLimit-Policy'] as const),
@@ -41,19 +41,21 @@ export function describeProblems({ components = {} }: OpenAPIObject, operations:
     const own = CODES.filter((code) => operation['x-problems']?.includes(code));
     delete operation['x-problems'];
     for (const status of own.map((code) => PROBLEMS[code].status))
-      operation.responses[status] = responseOf(own.filter((code) => PROBLEMS[code].status === status));
+      operation.responses[status] = responseOf(
+        CODES.filter((code) => PROBLEMS[code].status === status && (own.includes(code) || COMMON.includes(code))),
+      );
     // Not `4XX` and `5XX`: from such a range, oazapfts generates a type that is a syntax error (`status: 4XX`).
     operation.responses['default'] = { $ref: '#/components/responses/CommonProblem' };
   }
 }
 
-function responseOf(codes: ProblemCode[]) {
+function responseOf(codes: ProblemCode[], schema: Schema | { $ref: string } = schemaOfAny(codes)) {
   const examples = codes.map((code) => [code, { summary: code, value: exampleOf(code) }] as const);
   return {
     description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code].title}`).join('\n\n'),
     content: {
       'application/problem+json': {
-        schema: { $ref: '#/components/schemas/Problem' },
+        schema,
         examples: Object.fromEntries(examples),
       },
     },
@@ -69,18 +71,10 @@ function exampleOf(code: ProblemCode): object {
 
 /** Returns the schema of all problems, and one per code, such as `ExternalIdConflictProblem`, with its members. */
 function problemSchemas(): Record<string, Schema> {
-  const schemas = CODES.map((code) => {
-    const name = code.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase()) + 'Problem';
-    return { code, name, $ref: `#/components/schemas/${name}` };
-  });
   return {
     Problem: {
       description: 'An error (RFC 9457). Its `code` says which one, and which members it has.',
-      oneOf: schemas.map(({ $ref }) => ({ $ref })),
-      discriminator: {
-        propertyName: 'code',
-        mapping: Object.fromEntries(schemas.map(({ code, $ref }) => [code, $ref])),
-      },
+      ...schemaOfAny(CODES),
     },
     ProblemError: {
       type: 'object',
@@ -97,7 +91,21 @@ function problemSchemas(): Record<string, Schema> {
       enum: [...NEXT_ACTIONS],
       description: 'What to do. If `retryable` is true, first send the same request again.',
     },
-    ...Object.fromEntries(schemas.map(({ code, name }) => [name, schemaOf(code)])),
+    ...Object.fromEntries(CODES.map((code) => [nameOf(code), schemaOf(code)])),
+  };
+}
+
+const nameOf = (code: ProblemCode): string =>
+  code.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase()) + 'Problem';
+
+/** Returns the schema of one of these problems. */
+function schemaOfAny(codes: readonly ProblemCode[]): Schema & { $ref?: string } {
+  const references = codes.map((code) => [code, `#/components/schemas/${nameOf(code)}`] as const);
+  const [only] = references;
+  if (only !== undefined && references.length === 1) return { $ref: only[1] };
+  return {
+    oneOf: references.map(([, $ref]) => ({ $ref })),
+    discriminator: { propertyName: 'code', mapping: Object.fromEntries(references) },
   };
 }
 

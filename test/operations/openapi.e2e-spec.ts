@@ -64,15 +64,21 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('every error is the one Problem, and its code selects the members that it has', () => {
-    const { oneOf, discriminator } = document.components.schemas.Problem!;
+  it('every error is a Problem, whose code selects its members, and each status of an operation has its own codes', () => {
+    const { schemas, responses } = document.components;
+    const { oneOf, discriminator } = schemas.Problem!;
     expect(Object.keys(discriminator!.mapping)).toEqual(Object.keys(PROBLEMS));
     expect(oneOf).toEqual(Object.values(discriminator!.mapping).map(($ref) => ({ $ref })));
-    const media = [...operations(), { responses: document.components.responses }].flatMap(({ responses }) =>
-      Object.values(responses).flatMap(({ content }) => content?.['application/problem+json'] ?? []),
+    expect(responses.CommonProblem!.content['application/problem+json']!.schema).toEqual({
+      $ref: '#/components/schemas/Problem',
+    });
+    const codesOf = ({ $ref = '', oneOf: several = [{ $ref }] }: Schema): unknown[] =>
+      several.map((one) => schemas[one.$ref!.split('/').at(-1)!]!.properties!.code!.const);
+    const media = operations().flatMap((operation) =>
+      Object.values(operation.responses).flatMap(({ content }) => content?.['application/problem+json'] ?? []),
     );
     expect(media.length).toBeGreaterThan(operations().length);
-    for (const { schema } of media) expect(schema).toEqual({ $ref: '#/components/schemas/Problem' });
+    for (const { schema, examples } of media) expect(codesOf(schema)).toEqual(Object.keys(examples!));
   });
 
   it('no request has a default, so that generated types of requests require only what is required', () => {
