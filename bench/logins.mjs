@@ -16,7 +16,7 @@ export async function addMerchant(lab, schema, email = EMAIL) {
     JSON.parse(await lab.command(schema, ['dist/src/admin.js', ...args]));
   const merchant = await admin('merchant', 'create', '--name', 'Bench');
   const options = ['--merchant', merchant.id, '--name', 'Bench', '--email', email, '--password', PASSWORD];
-  const user = await admin('user', 'create', ...options);
+  const user = await admin('user', 'create', ...options, '--allow', 'all');
   return { merchantId: String(merchant.id), apiUserId: String(user.id) };
 }
 

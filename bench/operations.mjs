@@ -135,23 +135,6 @@ export function refunds(token, ids) {
 }
 
 /**
- * Amends orders, one after the other. Each request changes its order.
- *
- * @param {string} token
- * @param {string[]} ids of pending orders
- * @returns {Step[]}
- */
-export function amendments(token, ids) {
-  let next = 0;
-  const request = () => {
-    const price = Math.floor(next / ids.length) % 2 === 0 ? '129.90' : '119.90';
-    const cart = { total: price, items: [{ id: 'sku-1', price }], payment_methods: [] };
-    return send('PUT', `/orders/${ids[next++ % ids.length]}`, token, cart);
-  };
-  return [{ name: 'amend', request }];
-}
-
-/**
  * The lifecycle of an order: created, cashback held, amended, completed, partly refunded.
  *
  * @param {string} token
