@@ -1,4 +1,5 @@
 import type { Server } from 'node:http';
+import { parse } from 'node:querystring';
 import type { INestApplication } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import helmet from 'helmet';
@@ -14,6 +15,9 @@ import { limitConnections } from './http/http-server.js';
 import { Drain } from './health/drain.js';
 import { Metrics } from './metrics/metrics.js';
 
+/** axios and PHP send a list as `status[]=a&status[]=b`. */
+const parseQuery = (query: string): object => parse(query.replaceAll(/(^|&)([^&=]*)(?:\[\]|%5B%5D)=/gi, '$1$2='));
+
 /** Options for `NestFactory.create`. Bodies are read by `Admission`, after authentication. */
 export const APP_OPTIONS = { bodyParser: false } as const;
 
@@ -23,7 +27,7 @@ export function configureApp(app: INestApplication, logger: Logger): void {
   const config = app.get(Config);
   const metrics = app.get(Metrics);
   express.set('etag', false);
-  express.set('query parser', 'simple');
+  express.set('query parser', parseQuery);
   express.disable('x-powered-by');
   express.set('trust proxy', trustedProxies(config.TRUST_PROXY));
   app.use(assignRequestId);

@@ -116,7 +116,7 @@ export async function sell(baseUrl: string, email: string, password: string): Pr
 ${REPORT}}
 `,
   },
-  // axios, which orval, kubb and zodios use, writes `status[]=` unless `indexes` is null. OpenAPI has no brackets.
+  // axios, which orval, kubb and zodios use, writes `status[]=`.
   orval: {
     command: [bin('orval'), '--input', DOCUMENT, '--output', 'orval/client.ts'],
     exact: true,
@@ -127,7 +127,6 @@ import type { EventDto, Problem } from './orval/client.js';
 ${REFUND_OF}${EXPLAIN}
 export async function sell(baseURL: string, email: string, password: string): Promise<Report> {
   axios.defaults.baseURL = baseURL;
-  axios.defaults.paramsSerializer = { indexes: null };
   const { data: tokens } = await login({ email, password });
   axios.defaults.headers.common.authorization = \`Bearer \${tokens.access_token}\`;
   const { data: created } = await createOrder(order('orval'));
@@ -150,7 +149,6 @@ import type { EventDto, HoldRedemption422, Problem } from './kubb/index.js';
 ${REFUND_OF}${EXPLAIN}
 export async function sell(baseURL: string, email: string, password: string): Promise<Report> {
   setConfig({ baseURL });
-  axiosInstance.defaults.paramsSerializer = { indexes: null };
   const tokens = await login({ email, password });
   axiosInstance.defaults.headers.common.authorization = \`Bearer \${tokens.access_token}\`;
   const created = await createOrder(order('kubb'));
@@ -216,7 +214,7 @@ import { createApiClient } from './zod.js';
 type EventDto = Awaited<ReturnType<ReturnType<typeof createApiClient>['listEvents']>>['data'][number];
 ${REFUND_OF.replace(/ +\/\/ @ts-expect-error.*\n.*\n/, '')}
 export async function sell(baseUrl: string, email: string, password: string): Promise<Report> {
-  const api = createApiClient(baseUrl, { axiosConfig: { paramsSerializer: { indexes: null } } });
+  const api = createApiClient(baseUrl);
   const tokens = await api.login({ email, password });
   const headers = { authorization: \`Bearer \${tokens.access_token}\` };
   const created = await api.createOrder(order('openapi-zod-client'), { headers });

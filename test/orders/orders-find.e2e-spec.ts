@@ -39,6 +39,9 @@ describe('several statuses of GET /orders', () => {
     const list = async (query: string): Promise<string[]> => idsOf(await shop.orders(query));
     expect(await list('status=pending,expired')).toEqual([pending.id, expired.id]);
     expect(await list('status=expired,cancelled')).toEqual([cancelled.id, expired.id]);
+    for (const repeated of ['status=pending&status=expired', 'status[]=pending&status%5B%5D=expired'])
+      expect(await list(repeated)).toEqual([pending.id, expired.id]);
+    expect(await list('external_id=a[]=b')).toEqual([]);
     expect(await list('status=completed%2Cpending,pending')).toEqual([pending.id, completed.id]);
     const all = 'status=pending,expired,completed,cancelled,refunded,partially_refunded';
     expect(await list(all)).toEqual([pending.id, cancelled.id, completed.id, expired.id]);
