@@ -16,7 +16,8 @@ import { Drain } from './health/drain.js';
 import { Metrics } from './metrics/metrics.js';
 
 /** axios and PHP send a list as `status[]=a&status[]=b`. */
-const parseQuery = (query = ''): object => parse(query.replaceAll(/(^|&)([^&=]*)(?:\[\]|%5B%5D)=/gi, '$1$2='));
+const parseQuery = (query: string | null | undefined): object =>
+  parse((query ?? '').replaceAll(/(^|&)([^&=]*)(?:\[\]|%5B%5D)=/gi, '$1$2='));
 
 /** Options for `NestFactory.create`. Bodies are read by `Admission`, after authentication. */
 export const APP_OPTIONS = { bodyParser: false } as const;
