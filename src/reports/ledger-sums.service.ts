@@ -17,7 +17,7 @@ const MERCHANTS_PER_RUN = 100;
 /** How many entries are added up in one transaction. */
 const ENTRIES = 5000;
 
-const DUE = `/* ${ALL_MERCHANTS} */ SELECT merchant_id AS id FROM ledger_positions WHERE due_at <= ? ORDER BY due_at LIMIT ${MERCHANTS_PER_RUN}`;
+const DUE = `/* ${ALL_MERCHANTS} */ SELECT merchant_id AS id, due_at FROM ledger_positions WHERE due_at <= ? ORDER BY due_at LIMIT ${MERCHANTS_PER_RUN}`;
 
 const ADD = `
   INSERT INTO ledger_days (merchant_id, day, store, credit_store, kind, entries, amount_cents) ${SUMS_OF_ENTRIES}
@@ -39,12 +39,15 @@ export class LedgerSumsService implements SweepTask {
    * is added once.
    */
   async run(): Promise<SweepProgress> {
-    const due = await this.unitOfWork.statement((manager) => manager.query<{ id: string }[]>(DUE, [this.clock.now()]));
+    const due = await this.unitOfWork.statement((manager) =>
+      manager.query<{ id: string; due_at: Date }[]>(DUE, [this.clock.now()]),
+    );
     let hasMore = false;
     await doEach(due, async ({ id }) => {
       if (await this.unitOfWork.transaction((manager) => this.#sumNext(manager, id))) hasMore = true;
     });
-    return { hasMore };
+    const [first] = due;
+    return hasMore && first !== undefined ? { hasMore, doneUntil: first.due_at } : { hasMore };
   }
 
   /** @returns whether something was due, and no other instance does it. */

@@ -169,7 +169,7 @@ export class SweepsService implements BeforeApplicationShutdown {
   }
 
   #publish(metrics: Metrics): void {
-    const { orders, credits, available, expiring } = this.#sweeps;
+    const { orders, credits, available, expiring, ledger_sums } = this.#sweeps;
     metrics.gauge(
       'expiry_lag_seconds',
       'How long orders and credits that are due may have waited for this instance to expire them',
@@ -177,8 +177,12 @@ export class SweepsService implements BeforeApplicationShutdown {
     );
     metrics.gauge(
       'day_sweep_behind_seconds',
-      'How long dates of cashback may have waited for this instance to announce them',
-      () => ({ available: available.lagSeconds, expiring: expiring.lagSeconds }),
+      'How long dates of cashback may have waited for this instance to announce them, and days to be added up',
+      () => ({
+        available: available.lagSeconds,
+        expiring: expiring.lagSeconds,
+        ledger_sums: ledger_sums.lagSeconds,
+      }),
     );
     metrics.figure(
       'events_lag_seconds',
