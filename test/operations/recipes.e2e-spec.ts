@@ -1,0 +1,82 @@
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { addDays, dayOf } from '../../src/common/calendar-days.js';
+import { AdminCommandLine } from '../support/admin.js';
+import { FrozenClock } from '../support/clock.js';
+import { expectInvariants } from '../support/expectations.js';
+import { aDocument, aMerchant } from '../support/factories.js';
+import type { Grant } from '../support/shop.js';
+import { useService } from '../support/use-service.js';
+
+const PAGE = readFileSync('docs/recipes.md', 'utf8');
+const clock = new FrozenClock();
+const { service, merchant } = useService({ clock });
+const admin = new AdminCommandLine(service);
+afterEach(() => expectInvariants(service));
+
+const today = (): string => dayOf(clock.now(), 'America/Sao_Paulo');
+
+/** The blocks of a section, with days to come in place of those of the page. */
+function blocksOf(title: string, language: 'sh' | 'json'): string[] {
+  const [, section = ''] = PAGE.split(`## ${title}\n`);
+  const days = new Map([
+    ['2026-11-27', today()],
+    ['2026-11-29', addDays(today(), 2)],
+    ['2026-12-31', addDays(today(), 35)],
+  ]);
+  return Array.from(section.split('\n## ')[0]!.matchAll(/^```(\w+)\n(.*?)^```$/gms))
+    .filter(([, of]) => of === language)
+    .map(([, , text = '']) => text.replaceAll(/\d{4}-\d\d-\d\d/g, (day) => days.get(day)!));
+}
+
+/** Runs the commands of a text for a merchant. */
+async function operate(text: string, id: string): Promise<void> {
+  const commands = text.match(/(?<=npm run admin -- |^|`)merchant set <id> .*?(?=`|$)/gm) ?? [];
+  expect(commands.length).toBeGreaterThan(0);
+  for (const command of commands) await admin.json(...command.replace('<id>', id).split(' '));
+  // Rules of today begin a minute later, and the service keeps a policy for a second of its process.
+  await sleep(1_050);
+  clock.skip(61_000);
+}
+
+describe('docs/recipes.md', () => {
+  it('the grants of a welcome and a birthday are given once', async () => {
+    for (const block of blocksOf('Welcome and birthday', 'json')) {
+      const body = JSON.parse(block) as Grant;
+      const grant = await merchant.post<Grant>('/grants', body);
+      expect(grant).toMatchObject(body);
+      expect(await merchant.post<Grant>('/grants', body)).toEqual(grant);
+    }
+    expect((await merchant.wallet('52998224725')).available).toBe('25.00');
+  });
+
+  it('the cashback of a weekend is double', async () => {
+    const shop = await aMerchant(service, { earnRatesByPaymentMethod: { pix: 700 } });
+    const earned = async (method: string): Promise<string> => {
+      const payment_methods = [{ id: method, amount: '100.00' }];
+      return (await shop.create({ total: '100.00', payment_methods })).cashback.to_receive.amount;
+    };
+    expect([await earned('cash'), await earned('pix')]).toEqual(['5.00', '7.00']);
+    await operate(blocksOf('Double cashback this weekend', 'sh').join(''), shop.id);
+    expect([await earned('cash'), await earned('pix')]).toEqual(['10.00', '12.00']);
+  });
+
+  it('the TV comes back, and takes what it earned with it, also after a redemption', async () => {
+    const [json = ''] = blocksOf('Rates by category, brand or tier', 'json');
+    const refund = JSON.parse(json) as Record<'amount' | 'take_back', string>;
+    const shop = await aMerchant(service, { earnRateMaximumBps: 500 });
+    const cart = { total: '300.00', payment_methods: [], earn_amount: '7.00' };
+    const sold = await shop.completed(cart);
+    expect(sold.cashback.to_receive.amount).toBe('7.00');
+    expect((await shop.quoteRefund(sold, refund.amount)).cashback_taken_back).toBe('4.67');
+    expect(await shop.post(`/orders/${sold.id}/refunds`, refund)).toMatchObject({ cashback_taken_back: '2.00' });
+    expect((await shop.refund(sold, '10.00')).cashback_taken_back).toBe('0.50');
+
+    const document = aDocument();
+    await shop.credit(document, '60.00');
+    const redeemed = await shop.completed({ ...cart, document }, { redeem: '60.00' });
+    expect(redeemed.cashback.to_receive.amount).toBe('5.60');
+    expect((await shop.quoteRefund(redeemed, refund.amount, { take_back: '1.60' })).cashback_taken_back).toBe('1.60');
+  });
+});
