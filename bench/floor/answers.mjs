@@ -111,12 +111,13 @@ function datesOf(order) {
   };
 }
 
-/** @param {Record<string, any>} refund its row @param {WhoIs} whoIs */
-export function refundAnswer(refund, whoIs) {
+/** @param {Record<string, any>} refund its row @param {OrderRow} order @param {WhoIs} whoIs */
+export function refundAnswer(refund, order, whoIs) {
   return {
     id: refund['id'],
     external_id: refund['external_id'],
     order_id: refund['order_id'],
+    order_external_id: String(order['external_id']),
     amount: money(refund['amount_cents']),
     eligible_amount: money(refund['eligible_cents']),
     cashback_returned: money(refund['returned_cents']),

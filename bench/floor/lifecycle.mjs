@@ -156,7 +156,7 @@ async function refund(change, body) {
   await run(TAKE_BACK, [taken, credit.id]);
   wallet[credit.available_at > now ? 'pending_cents' : 'available_cents'] -= taken;
   await move(change, { kind: 'take_back', amount_cents: -taken, credit_id: credit.id, refund_id: row.id });
-  const answer = refundAnswer(row, await whoIsAmong(userId));
+  const answer = refundAnswer(row, order, await whoIsAmong(userId));
   const values = {
     status: 'partially_refunded',
     refunded_cents: order['refunded_cents'] + amount,

@@ -71,7 +71,7 @@ const LISTS: Record<string, List> = {
     period: 'of creations',
     columns: [
       ...['external_id', 'created_at', WHO, 'store', 'amount', 'eligible_amount', 'amount_to_pay_back'],
-      ...['cashback_returned', 'cashback_taken_back', 'reason', 'metadata', 'order_id', 'id'],
+      ...['cashback_returned', 'cashback_taken_back', 'reason', 'metadata', 'order_external_id', 'order_id', 'id'],
     ],
     read: (services, merchantId, wanted) => services.get(RefundsService).listAll(merchantId, wanted),
   },

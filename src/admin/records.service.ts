@@ -48,7 +48,7 @@ export class RecordsService {
         found.map(({ createdBy }) => createdBy),
       );
       return {
-        refunds: found.map((refund) => toRefundDto(refund, whoIs)),
+        refunds: found.map((refund) => toRefundDto(refund, stored.externalId, whoIs)),
         entries: await manager.find(Entry, { where, order: { seq: 'DESC' }, take }),
       };
     });

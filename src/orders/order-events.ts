@@ -57,7 +57,7 @@ export function orderEvent(change: OrderChange): NewFeedEvent {
   const data = { order: orderData(order, sums.availableCents) };
   const wallet = walletData(sums);
   if (type === 'order.refunded')
-    return { type, ...about, data: { ...data, refund: refundData(change.refund), wallet } };
+    return { type, ...about, data: { ...data, refund: refundData(change.refund, order), wallet } };
   if (type === 'order.customer_changed')
     return { type, ...about, data: { ...data, wallet, previous_wallet: walletData(change.previousWallet) } };
   return { type, ...about, data: { ...data, wallet } };
@@ -68,7 +68,8 @@ const nobody: WhoIs = () => null;
 const orderData = (order: Order, availableCents: number): OrderData =>
   without(toOrderDto(order, availableCents, order.updatedAt, nobody), ORDER_ADDED);
 
-const refundData = (refund: Refund): RefundData => without(toRefundDto(refund, nobody), REFUND_ADDED);
+const refundData = (refund: Refund, { externalId }: Order): RefundData =>
+  without(toRefundDto(refund, externalId, nobody), REFUND_ADDED);
 
 function without<T extends object, Member extends keyof T>(dto: T, members: readonly Member[]): Without<T, Member> {
   const left = Object.entries(dto).filter(([name]) => !members.includes(name as Member));

@@ -137,11 +137,13 @@ function receiveStatus(order: Order, now: Date): ToReceiveDto['status'] {
   return order.validity.availableAt <= now ? 'available' : 'pending';
 }
 
-export function toRefundDto(refund: Refund, whoIs: WhoIs): RefundDto {
+/** @param orderExternalId the merchant's own ID of the order. */
+export function toRefundDto(refund: Refund, orderExternalId: string, whoIs: WhoIs): RefundDto {
   return {
     id: refund.id,
     external_id: refund.externalId,
     order_id: refund.orderId,
+    order_external_id: orderExternalId,
     amount: formatMoney(refund.amountCents),
     eligible_amount: formatMoney(refund.eligibleCents),
     cashback_returned: formatMoney(refund.returnedCents),

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
+import { type EntityManager, In } from 'typeorm';
 import { readUserNames, UserNames } from '../auth/user-names.service.js';
 import { differences } from '../cashback/replay.js';
 import type { RequestedRefund } from '../cashback/refund-parts.js';
@@ -42,7 +42,7 @@ export class RefundsService {
     versions: Versions,
   ): Promise<{ refund: RefundDto; replayed: boolean }> {
     const sent = readRefund(request);
-    const { result } = await this.transactions.run(merchantId, orderId, {
+    const { result, order } = await this.transactions.run(merchantId, orderId, {
       refundExternalId: sent.externalId,
       needs: (order) => (order.wasCompleted ? { takeBackCents: order.keptCents } : {}),
       perform: (order, wallet, existing) => {
@@ -52,7 +52,7 @@ export class RefundsService {
       },
     });
     const { refund, replayed } = result;
-    return { refund: toRefundDto(refund, await this.names.of([refund.createdBy])), replayed };
+    return { refund: toRefundDto(refund, order.externalId, await this.names.of([refund.createdBy])), replayed };
   }
 
   /** Returns what a refund would do now, and stores nothing. @throws Problem not_found; and those of `Order.refund`. */
@@ -85,7 +85,7 @@ export class RefundsService {
    */
   list(merchantId: string, orderId: string, request: PageRequest): Promise<RefundPageDto> {
     return this.unitOfWork.statement(async (manager) => {
-      await requireOrder(manager, merchantId, orderId);
+      await externalIdOf(manager, merchantId, orderId);
       const range: IndexRange = { index: 'ix_refunds_order_created', prefix: [['order_id = ?', orderId]] };
       return readPage(manager, `refunds ${orderId}`, merchantId, range, request);
     });
@@ -104,10 +104,10 @@ export class RefundsService {
   /** @throws Problem not_found, also for a refund of another order or another merchant. */
   get(merchantId: string, orderId: string, refundId: string): Promise<RefundDto> {
     return this.unitOfWork.statement(async (manager) => {
-      await requireOrder(manager, merchantId, orderId);
+      const externalId = await externalIdOf(manager, merchantId, orderId);
       const refund = await manager.findOneBy(Refund, { id: refundId, merchantId, orderId });
       if (refund === null) throw notFound('no refund of this order has this ID');
-      return toRefundDto(refund, await readUserNames(manager, [refund.createdBy]));
+      return toRefundDto(refund, externalId, await readUserNames(manager, [refund.createdBy]));
     });
   }
 }
@@ -160,8 +160,19 @@ function refuseDifferences(sent: SentRefund, existing: Refund, { isErased }: Ord
 }
 
 /** @throws Problem not_found, also for an order of another merchant. */
-async function requireOrder(manager: EntityManager, merchantId: string, id: string): Promise<void> {
-  if (!(await manager.existsBy(Order, { id, merchantId }))) throw notFound('no order has this ID');
+/** @throws Problem not_found. */
+async function externalIdOf(manager: EntityManager, merchantId: string, id: string): Promise<string> {
+  const externalId = (await externalIdsOf(manager, merchantId, [id])).get(id);
+  if (externalId === undefined) throw notFound('no order has this ID');
+  return externalId;
+}
+
+async function externalIdsOf(manager: EntityManager, merchantId: string, ids: string[]): Promise<Map<string, string>> {
+  const orders = await manager.find(Order, {
+    select: { id: true, externalId: true },
+    where: { merchantId, id: In(ids) },
+  });
+  return new Map(orders.map(({ id, externalId }) => [id, externalId]));
 }
 
 /** Reads a page of refunds, newest first. @throws Problem validation_failed if the cursor is not valid. */
@@ -188,5 +199,10 @@ async function readPage(
     manager,
     refunds.map(({ createdBy }) => createdBy),
   );
-  return { data: refunds.map((refund) => toRefundDto(refund, whoIs)), next_cursor };
+  const externalIds = await externalIdsOf(
+    manager,
+    merchantId,
+    refunds.map(({ orderId }) => orderId),
+  );
+  return { data: refunds.map((refund) => toRefundDto(refund, externalIds.get(refund.orderId)!, whoIs)), next_cursor };
 }

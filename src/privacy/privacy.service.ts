@@ -84,9 +84,10 @@ async function ordersOf(
     ...refunds.map(({ createdBy }) => createdBy),
   ]);
   const available = (await availableOf(manager, [owner], now))(owner);
+  const externalIds = new Map(orders.map(({ id, externalId }) => [id, externalId]));
   return {
     orders: orders.map((order) => toOrderDto(order, available, now, whoIs)),
-    refunds: inOrder(refunds).map((refund) => toRefundDto(refund, whoIs)),
+    refunds: inOrder(refunds).map((refund) => toRefundDto(refund, externalIds.get(refund.orderId)!, whoIs)),
   };
 }
 

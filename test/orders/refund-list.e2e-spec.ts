@@ -38,6 +38,7 @@ describe('GET /refunds', () => {
     expect((await list(shop)).data).toMatchObject([
       {
         order_id: order.id,
+        order_external_id: order.external_id,
         reason: 'Defective',
         store: 'RJ-003',
         metadata: { till: '3' },

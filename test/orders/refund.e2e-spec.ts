@@ -29,6 +29,7 @@ describe('POST /orders/{id}/refunds', () => {
       id: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7/),
       external_id: 'DEV-first',
       order_id: order.id,
+      order_external_id: order.external_id,
       amount: '50.00',
       eligible_amount: '50.00',
       cashback_returned: '5.00',

@@ -83,6 +83,12 @@ export class RefundDto {
   readonly order_id!: string;
 
   /**
+   * Your ID of the order.
+   * @example PED-1001
+   */
+  readonly order_external_id!: string;
+
+  /**
    * Refunded part of the order's total.
    * @example "50.00"
    */

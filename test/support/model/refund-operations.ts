@@ -142,6 +142,7 @@ function refundOf(
   wallet.takeBack(moved.takenBack, credit, cause);
   const body = {
     ...{ id: anId, external_id: request.external_id, order_id: order.id, created_at: instant(now) },
+    order_external_id: order.externalId,
     ...amountsView(parts, moved),
     ...{ reason: request.reason, store: request.store, metadata: request.metadata ?? {}, created_by: by },
   };
