@@ -34,7 +34,13 @@ export class DatabaseModule implements OnModuleInit {
     return { module: DatabaseModule, imports: [typeorm] };
   }
 
-  onModuleInit(): Promise<void> {
-    return refuseUnsafeServer(this.dataSource);
+  async onModuleInit(): Promise<void> {
+    try {
+      await refuseUnsafeServer(this.dataSource);
+    } catch (error) {
+      // Nothing closes an application that did not start, and its connection would keep the process of a command alive.
+      await this.dataSource.destroy();
+      throw error;
+    }
   }
 }

@@ -96,6 +96,8 @@ describeIf(servers.length > 0, 'Other defaults of a server, because mysqld or ma
         'create',
         '--merchant',
         merchant.id,
+        '--name',
+        'Caixa 1',
         '--email',
         merchant.email,
         '--password',

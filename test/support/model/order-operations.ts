@@ -244,7 +244,8 @@ export async function changeCustomer(shop: Shop, dice: Dice): Promise<void> {
   const document = dice.once(6) || move ? dice.pick(documents) : documents[0]!;
   const [reason, wrong] = dice.pick<[string | undefined, string | false]>([
     ...Array<[string, false]>(5).fill(['Typed wrongly', false]),
-    ['', false],
+    ['', 'reason'],
+    [' ', 'reason'],
     [undefined, 'reason'],
     ['x'.repeat(501), 'reason'],
   ]);
@@ -253,7 +254,7 @@ export async function changeCustomer(shop: Shop, dice: Dice): Promise<void> {
     invalid(wrong),
     invalid(move === undefined && document === first && 'document'),
     !order.completedAt && order.invalidTransition(),
-    move !== undefined && document !== move.request.document && order.invalidTransition('document'),
+    move !== undefined && document !== move.request.document && order.invalidTransition(),
     move === undefined && redeemedAmount > 0n && order.invalidTransition(),
   ];
   const isChange = move === undefined;
