@@ -124,7 +124,7 @@ export function testModel({ sequences: count, isWhole }: { sequences: number; is
     return (current = await startMerchants(sequences));
   }
 
-  /** Ends a run between two sequences. fast-check's limit abandons the current one, which then changes the clock later. */
+  /** Ends a run between two sequences: one that fast-check's limit abandons would go on beside the last comparisons. */
   async function runInTime(first: number, operations: number[][]): Promise<void> {
     if (Date.now() >= endsAt) throw new fc.PreconditionFailure(true);
     try {
@@ -132,7 +132,7 @@ export function testModel({ sequences: count, isWhole }: { sequences: number; is
     } catch (error) {
       if (!hasFailed) {
         const [cause] = String(error).split('\n', 1);
-        process.stdout.write(`Sequence ${sequences} fails, and is shortened for up to 120 s: ${cause}\n`);
+        process.stdout.write(`Sequence ${sequences} failed: ${cause}\n`);
         endsAt = Date.now() + SHORTENING_MS;
       }
       hasFailed = true;
