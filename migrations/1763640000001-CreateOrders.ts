@@ -49,6 +49,8 @@ export class CreateOrders1763640000001 implements MigrationInterface {
         completed_by          ${word(36)} NULL,
         cancelled_by          ${word(36)} NULL,
         cancel_reason         VARCHAR(500) NULL,
+        customer_changed_by   ${word(36)} NULL,
+        customer_change_reason VARCHAR(500) NULL,
         PRIMARY KEY (id),
         UNIQUE INDEX uq_orders_merchant_external_id (merchant_id, external_id),
         INDEX ix_orders_merchant_created (merchant_id, created_at, id),

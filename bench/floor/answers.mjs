@@ -62,6 +62,9 @@ export function orderAnswer(order, availableCents, whoIs) {
     cancelled_at: order['cancelled_at'],
     cancelled_by: whoIs(order['cancelled_by']),
     cancel_reason: order['cancel_reason'],
+    customer_changed_at: null,
+    customer_changed_by: null,
+    customer_change_reason: null,
   };
 }
 
@@ -140,6 +143,8 @@ const ADDED = [
   'completed_by',
   'cancelled_by',
   'cancel_reason',
+  'customer_changed_by',
+  'customer_change_reason',
   'reason',
 ];
 

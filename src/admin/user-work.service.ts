@@ -6,7 +6,7 @@ import { type GrantState, GrantsService, readGrantStates } from '../cashback/gra
 import { Clock } from '../common/clock.js';
 import { OPERATOR } from '../common/caller.js';
 import { beforeIdsOf, readId } from '../common/ids.js';
-import { formatMoney } from '../common/money.js';
+import { exactCents, formatMoney } from '../common/money.js';
 import { notFound } from '../common/problem.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
@@ -36,6 +36,8 @@ export interface UserWork {
   earned: string;
   grants: object[];
   completed_orders: object[];
+  /** The latest orders whose customer it changed. */
+  corrected_orders: object[];
 }
 
 interface CompletedOrders {
@@ -56,7 +58,8 @@ export class UserWorkService {
   ) {}
 
   /**
-   * Returns the grants that an API user made, and the orders that it completed, from an instant on.
+   * Returns the grants that an API user made, and the orders that it completed or gave another customer, from an
+   * instant on.
    *
    * @param idOrEmail of the user. Only an email has an `@`.
    * @param voiding voids each grant, as {@link GrantsService.void} does; undefined only shows them.
@@ -87,12 +90,13 @@ export class UserWorkService {
       if (listed.length < take) listed.push(...page.slice(0, take - listed.length).map(grantRowOf));
     }
     const orders = await this.#completedBy(user, since, take);
+    const corrected_orders = await this.#correctedBy(user, since, take);
     return {
       ...{ user_id: user.id, user_name: user.name, merchant_id: merchantId, time_zone: timeZone, since },
       ...{ grant_count: count, granted: formatMoney(sums.granted), remaining: formatMoney(sums.remaining) },
       ...{ held: formatMoney(sums.held), voided: formatMoney(sums.voided) },
       ...{ completed_count: orders.count, earned: formatMoney(orders.earnedCents) },
-      ...{ grants: listed, completed_orders: orders.latest },
+      ...{ grants: listed, completed_orders: orders.latest, corrected_orders },
     };
   }
 
@@ -129,6 +133,17 @@ export class UserWorkService {
     );
   }
 
+  async #correctedBy({ id, merchantId }: ApiUser, since: Date, take: number): Promise<object[]> {
+    const rows = await this.unitOfWork.statement((manager) =>
+      manager.query<CorrectedRow[]>(CORRECTED, [merchantId, id, since, take]),
+    );
+    return rows.map(({ external_id, moved, ...row }) => ({
+      ...row,
+      external_id: external_id.toString(),
+      moved: formatMoney(exactCents(moved)),
+    }));
+  }
+
   async #completedBy({ id: completedBy, merchantId }: ApiUser, since: Date, take: number): Promise<CompletedOrders> {
     return this.unitOfWork.snapshot(async (manager) => {
       const [sums] = await manager.query<{ count: string; earned: string }[]>(
@@ -145,6 +160,20 @@ export class UserWorkService {
     });
   }
 }
+
+interface CorrectedRow {
+  id: string;
+  external_id: Buffer;
+  document: string;
+  moved: string;
+  reason: string | null;
+  changed_at: Date;
+}
+
+const CORRECTED = `
+  SELECT o.id, o.external_id, o.document, m.moved_cents AS moved, o.customer_change_reason AS reason, m.created_at AS changed_at
+    FROM customer_changes m JOIN orders o ON o.id = m.order_id AND o.merchant_id = m.merchant_id
+   WHERE m.merchant_id = ? AND m.created_by = ? AND m.created_at >= ? ORDER BY m.created_at DESC LIMIT ?`;
 
 function orderRowOf({ id, externalId, document, store, earnedCents, completedAt }: Order): object {
   const earned = formatMoney(earnedCents ?? 0);

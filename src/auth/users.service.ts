@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
 import { type EntityManager, MoreThan } from 'typeorm';
 import { type Caller, type Permission, PERMISSIONS } from '../common/caller.js';
 import { decodeCursor, pageOf, type PageRequest } from '../common/cursor.js';
@@ -27,6 +27,8 @@ import { SessionsService } from './sessions.service.js';
  */
 @Injectable()
 export class UsersService {
+  readonly #log = new Logger('Security');
+
   constructor(
     private readonly unitOfWork: UnitOfWork,
     private readonly apiUsers: ApiUsersService,
@@ -64,12 +66,14 @@ export class UsersService {
     const { id } = await this.apiUsers.create(given, password, async (manager) => {
       await this.#lockBoth(manager, caller, caller.apiUserId, permissions);
     });
+    this.#report('user_created', caller, id, { permissions });
     return { ...(await this.get(caller, id)), password };
   }
 
   /** @throws Problem not_found; own_user; forbidden, for a permission that the caller lacks. */
   async change(caller: Caller, id: string, { name, permissions, disabled }: ChangeUserDto): Promise<UserDto> {
     await this.#changeOther(caller, id, { name, permissions: ordered(permissions), isDisabled: disabled });
+    this.#report('user_changed', caller, id, { permissions, disabled });
     return this.get(caller, id);
   }
 
@@ -77,6 +81,7 @@ export class UsersService {
   async renewPassword(caller: Caller, id: string): Promise<UserWithPasswordDto> {
     const password = Passwords.generate();
     await this.#changeOther(caller, id, { passwordHash: await this.apiUsers.hash(password) });
+    this.#report('user_password_renewed', caller, id);
     return { ...(await this.get(caller, id)), password };
   }
 
@@ -108,6 +113,12 @@ export class UsersService {
       if (locked?.passwordHash !== user.passwordHash) throw wrongPassword();
       await this.apiUsers.change(manager, locked, { passwordHash }, caller.sessionId);
     });
+    this.#report('user_password_changed', caller, user.id);
+  }
+
+  /** The log says who changed which user, because a user that was changed keeps no history. */
+  #report(event: string, { merchantId, apiUserId }: Caller, user_id: string, details: object = {}): void {
+    this.#log.log({ event, merchant_id: merchantId, api_user_id: apiUserId, changed_user_id: user_id, ...details });
   }
 
   #changeOther(caller: Caller, id: string, changes: Parameters<ApiUsersService['change']>[2]): Promise<void> {

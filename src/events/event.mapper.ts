@@ -106,6 +106,8 @@ const ORDER = {
   completedBy: true,
   cancelledBy: true,
   cancelReason: true,
+  customerChangedBy: true,
+  customerChangeReason: true,
 } as const;
 
 function dataOf({ data, madeBy }: FeedEvent, added: Added, whoIs: WhoIs): EventData {
@@ -127,19 +129,22 @@ function dataOf({ data, madeBy }: FeedEvent, added: Added, whoIs: WhoIs): EventD
   return { ...data, order, refund: Object.assign(new RefundDto(), data.refund, told), wallet };
 }
 
-type Dated = Pick<OrderDto, 'id' | 'completed_at' | 'cancelled_at'>;
+type Dated = Pick<OrderDto, 'id' | 'completed_at' | 'cancelled_at' | 'customer_changed_at'>;
 
 function withAdded<Stored extends Dated>(stored: Stored, { orders }: Added, whoIs: WhoIs) {
-  const { completed_at, cancelled_at } = stored;
-  const { document, items, metadata, createdBy, completedBy, cancelledBy, cancelReason } = orders.get(stored.id)!;
+  const { completed_at, cancelled_at, customer_changed_at } = stored;
+  const order = orders.get(stored.id)!;
+  const { document, items, metadata, createdBy } = order;
   // A new DTO has its members in the documented order.
   return Object.assign(new OrderDto() as object, stored, {
     document,
     items: items.map(toItemDto),
     metadata: metadata ?? {},
     created_by: whoIs(createdBy)!,
-    completed_by: completed_at && whoIs(completedBy),
-    cancelled_by: cancelled_at && whoIs(cancelledBy),
-    cancel_reason: cancelled_at && cancelReason,
+    completed_by: completed_at && whoIs(order.completedBy),
+    cancelled_by: cancelled_at && whoIs(order.cancelledBy),
+    cancel_reason: cancelled_at && order.cancelReason,
+    customer_changed_by: customer_changed_at && whoIs(order.customerChangedBy),
+    customer_change_reason: customer_changed_at && order.customerChangeReason,
   });
 }

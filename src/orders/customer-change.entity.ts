@@ -1,10 +1,11 @@
 import { Column, Entity, ForeignKey, Index } from 'typeorm';
 import { Wallet } from '../cashback/wallet.entity.js';
-import { ByColumn, CentsColumn, IdColumn, InstantColumn, PrimaryId, TextColumn } from '../database/columns.js';
+import { ByColumn, CentsColumn, IdColumn, InstantColumn, PrimaryId } from '../database/columns.js';
 import { Order } from './order.entity.js';
 
 /** The correction of the customer of a completed order. An order has at most one. */
 @Entity('customer_changes')
+@Index('ix_customer_changes_user', ['merchantId', 'createdBy', 'createdAt'])
 @Index('ix_customer_changes_previous_wallet', ['previousWalletId'])
 @Index('ix_customer_changes_wallet', ['walletId'])
 export class CustomerChange {
@@ -29,10 +30,6 @@ export class CustomerChange {
 
   @CentsColumn('moved_cents')
   movedCents!: number;
-
-  /** Null after one of the two customers was erased. */
-  @TextColumn('reason', 500)
-  reason!: string | null;
 
   @InstantColumn('created_at')
   createdAt!: Date;

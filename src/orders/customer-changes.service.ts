@@ -71,7 +71,7 @@ export class CustomerChangesService {
       if (document === order.document)
         throw validationFailed([{ pointer: '/document', detail: 'must not be the document that the order has' }]);
       const version = order.version + 1;
-      const { movedCents } = order.changeCustomer({ from: wallet, to: other }, { by, versions });
+      const { movedCents } = order.changeCustomer({ from: wallet, to: other }, reason, { by, versions });
       const change: CustomerChange = {
         orderId,
         merchantId,
@@ -79,18 +79,17 @@ export class CustomerChangesService {
         previousWalletId: wallet.row.id,
         walletId: other.row.id,
         movedCents,
-        reason,
         createdAt: other.now,
         createdBy: by,
       };
       return { order, wallet: other, change, isNew: true };
     });
-    const whoIs = await this.names.of([...authorsOf(order), change.createdBy]);
+    const whoIs = await this.names.of(authorsOf(order));
     return {
       order: toOrderDto(order, wallet.availableCents, wallet.now, whoIs),
       moved: formatMoney(change.movedCents),
       not_moved: formatMoney(order.lostCents),
-      reason: change.reason,
+      reason: order.customerChangeReason,
       created_at: change.createdAt,
       created_by: whoIs(change.createdBy)!,
     };

@@ -10,12 +10,17 @@ import { UnitOfWork } from '../database/unit-of-work.js';
 
 /** Locks orders by their primary key, like every use case. By another index it could wait in a circle with them. */
 const ERASE_ORDERS =
-  'UPDATE orders FORCE INDEX (PRIMARY) SET document = ?, metadata = NULL, cancel_reason = NULL WHERE id IN (?) AND merchant_id = ? AND document = ?';
+  'UPDATE orders FORCE INDEX (PRIMARY) SET document = ?, metadata = NULL, cancel_reason = NULL, customer_change_reason = NULL WHERE id IN (?) AND merchant_id = ? AND document = ?';
 
 const ERASE_REFUNDS = 'UPDATE refunds SET reason = NULL, metadata = NULL WHERE merchant_id = ? AND order_id IN (?)';
 
-const ERASE_CHANGES =
-  'UPDATE customer_changes SET reason = NULL WHERE merchant_id = ? AND (previous_wallet_id = ? OR wallet_id = ?)';
+/** Orders that were the customer's until they were corrected. */
+const CORRECTED = `
+  SELECT m.order_id AS id FROM wallets w JOIN customer_changes m ON m.previous_wallet_id = w.id AND m.merchant_id = w.merchant_id
+   WHERE w.merchant_id = ? AND w.document = ?`;
+
+const ERASE_CORRECTED =
+  'UPDATE orders FORCE INDEX (PRIMARY) SET customer_change_reason = NULL WHERE id IN (?) AND merchant_id = ?';
 
 /** Begins with the wallet's credits: otherwise, the server may lock the grants of other customers. */
 const ERASE_GRANTS = `
@@ -57,7 +62,6 @@ export class ErasureService {
       await manager.update(Wallet, { id: wallet.id, merchantId }, { document: pseudonym });
       await manager.update(Credit, { walletId: wallet.id, merchantId }, { reason: null });
       await manager.query(ERASE_GRANTS, [wallet.id, merchantId]);
-      await manager.query(ERASE_CHANGES, [merchantId, wallet.id, wallet.id]);
       return { pseudonym, wallet_id: wallet.id, orders: before + meanwhile, wallets: 1 };
     });
   }
@@ -72,6 +76,8 @@ export class ErasureService {
       'SELECT id FROM orders WHERE merchant_id = ? AND document = ?',
       [merchantId, document],
     );
+    for (const orders of chunks(await manager.query<{ id: string }[]>(CORRECTED, [merchantId, document])))
+      await manager.query(ERASE_CORRECTED, [orders.map(({ id }) => id), merchantId]);
     let erased = 0;
     for (const orders of chunks(found)) {
       const ids = orders.map(({ id }) => id);

@@ -198,3 +198,31 @@ export interface Completion {
   redeemCents: number | undefined;
   paymentMethods: OrderPaymentMethod[] | undefined;
 }
+
+/** What a new order has of all that can happen to it. */
+export const NOTHING_YET = {
+  status: 'pending',
+  version: 1,
+  finalPaymentMethods: null,
+  heldCents: 0,
+  lapsedCents: 0,
+  redeemedCents: 0,
+  earnedCents: 0,
+  refundedCents: 0,
+  refundedEligibleCents: 0,
+  returnedCents: 0,
+  takenBackCents: 0,
+  keptCents: 0,
+  lostCents: 0,
+  completedVersion: null,
+  completedAt: null,
+  completedBy: null,
+  cancelledAt: null,
+  cancelledBy: null,
+  cancelReason: null,
+  customerChangedAt: null,
+  customerChangedBy: null,
+  customerChangeReason: null,
+  cashbackAvailableAt: null,
+  cashbackExpiresAt: null,
+} as const;

@@ -16,6 +16,8 @@ const ORDER_ADDED = [
   'completed_by',
   'cancelled_by',
   'cancel_reason',
+  'customer_changed_by',
+  'customer_change_reason',
 ] as const satisfies (keyof OrderDto)[];
 const REFUND_ADDED = ['reason', 'metadata', 'created_by'] as const satisfies (keyof RefundDto)[];
 

@@ -43,6 +43,7 @@ import {
   contentOf,
   defaultExpiry,
   expiryProblem,
+  NOTHING_YET,
   type OrderItem,
   type OrderPaymentMethod,
   type Origin,
@@ -232,6 +233,13 @@ export class Order {
   @TextColumn('cancel_reason', 500)
   cancelReason!: string | null;
 
+  @ByColumn('customer_changed_by', { nullable: true })
+  customerChangedBy!: By;
+
+  /** Why the customer was corrected; null after one of the two customers was erased. */
+  @TextColumn('customer_change_reason', 500)
+  customerChangeReason!: string | null;
+
   readonly #changes: OrderChange[] = [];
 
   static create(
@@ -240,32 +248,11 @@ export class Order {
     now: Date,
   ): Order {
     return Object.assign(new Order(), given, content, {
+      ...NOTHING_YET,
       id: newId(now),
-      status: 'pending',
-      finalPaymentMethods: null,
-      heldCents: 0,
-      lapsedCents: 0,
-      redeemedCents: 0,
-      earnedCents: 0,
-      refundedCents: 0,
-      refundedEligibleCents: 0,
-      returnedCents: 0,
-      takenBackCents: 0,
-      keptCents: 0,
-      lostCents: 0,
-      version: 1,
-      completedVersion: null,
       createdAt: now,
       updatedAt: now,
       expiresAt: content.requestedExpiresAt ?? defaultExpiry(given.policy, now),
-      completedAt: null,
-      cancelledAt: null,
-      customerChangedAt: null,
-      cashbackAvailableAt: null,
-      cashbackExpiresAt: null,
-      completedBy: null,
-      cancelledBy: null,
-      cancelReason: null,
     });
   }
 
@@ -496,7 +483,11 @@ export class Order {
    *
    * @throws Problem invalid_transition, also if it redeemed cashback or was corrected before; precondition_failed.
    */
-  changeCustomer(wallets: { from: WalletAggregate; to: WalletAggregate }, origin: Origin): { movedCents: number } {
+  changeCustomer(
+    wallets: { from: WalletAggregate; to: WalletAggregate },
+    reason: string,
+    origin: Origin,
+  ): { movedCents: number } {
     requireTransition(this, 'change_customer');
     requireVersion(this, origin);
     const { from, to } = wallets;
@@ -506,7 +497,13 @@ export class Order {
     const { document } = to.row;
     const event = { type: 'order.customer_changed', madeBy: origin.by, previousWallet: { ...from.row } } as const;
     const lostCents = this.earnedCents - this.takenBackCents - movedCents;
-    this.#nextVersion('change_customer', event, to, { document, lostCents, customerChangedAt: to.now });
+    this.#nextVersion('change_customer', event, to, {
+      document,
+      lostCents,
+      customerChangedAt: to.now,
+      customerChangedBy: origin.by,
+      customerChangeReason: reason,
+    });
     return { movedCents };
   }
 

@@ -16,10 +16,11 @@ import { operationsOf } from './order-transitions.js';
 import type { Refund } from './refund.entity.js';
 
 /** Who made the changes that an order shows. */
-export const authorsOf = ({ createdBy, completedBy, cancelledBy }: Order): By[] => [
+export const authorsOf = ({ createdBy, completedBy, cancelledBy, customerChangedBy }: Order): By[] => [
   createdBy,
   completedBy,
   cancelledBy,
+  customerChangedBy,
 ];
 
 /** Builds the response for an order. @param availableCents what the customer can spend, without held amounts. */
@@ -54,13 +55,21 @@ export function toOrderDto(order: Order, availableCents: number, now: Date, whoI
     created_by: whoIs(order.createdBy)!,
     updated_at: order.updatedAt,
     expires_at: order.expiresAt,
-    completed_at: order.completedAt,
-    completed_by: whoIs(order.completedBy),
-    cancelled_at: order.cancelledAt,
-    cancelled_by: whoIs(order.cancelledBy),
-    cancel_reason: order.cancelReason,
+    ...endsOf(order, whoIs),
   };
 }
+
+/** When, by whom and why it was completed and cancelled, and its customer corrected. */
+const endsOf = (order: Order, whoIs: WhoIs) => ({
+  completed_at: order.completedAt,
+  completed_by: whoIs(order.completedBy),
+  cancelled_at: order.cancelledAt,
+  cancelled_by: whoIs(order.cancelledBy),
+  cancel_reason: order.cancelReason,
+  customer_changed_at: order.customerChangedAt,
+  customer_changed_by: whoIs(order.customerChangedBy),
+  customer_change_reason: order.customerChangeReason,
+});
 
 export function toItemDto({ id, priceCents, description, quantity }: OrderItem): OrderItemDto {
   const price = formatMoney(priceCents);

@@ -75,10 +75,11 @@ const ORDER_RULES: Record<string, (record: OrderRecord) => boolean> = {
     change,
   }) =>
     change === undefined
-      ? o.customerChangedAt === null
+      ? o.customerChangedAt === null && o.customerChangedBy === null && o.customerChangeReason === null
       : change.merchantId === o.merchantId &&
         change.walletId === row.wallet_id &&
-        +change.createdAt === Number(o.customerChangedAt),
+        +change.createdAt === Number(o.customerChangedAt) &&
+        change.createdBy === o.customerChangedBy,
 
   'a completed order has a wallet, and a credit of the earned amount with its dates if it earned anything': ({
     order: o,

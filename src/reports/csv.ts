@@ -1,7 +1,7 @@
 /** The texts of callers: a spreadsheet must not take them for a number, a date or a formula. */
 const TEXTS = new Set([
   ...['name', 'store', 'in_store', 'document', 'completed_by'],
-  ...['external_id', 'reason', 'void_reason', 'note', 'metadata'],
+  ...['external_id', 'reason', 'void_reason', 'customer_change_reason', 'note', 'metadata'],
 ]);
 
 /** With `pt-BR`, spreadsheets in Brazil open the file with a double click, and amounts and days are no texts. */

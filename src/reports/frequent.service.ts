@@ -17,13 +17,13 @@ const CUSTOMERS = `
            WHERE merchant_id = ? AND status IN (?) AND completed_at >= ? AND completed_at < ? GROUP BY document, completed_by) x
    GROUP BY document HAVING SUM(orders) >= ? ORDER BY SUM(orders) DESC, document`;
 
-/** The customers who bought most. */
+/** The customers who bought most and kept it. */
 const TOP = `
   SELECT document, COUNT(*) AS orders, SUM(total_cents) AS total, SUM(refunded_cents) AS refunded,
          SUM(redeemed_cents - returned_cents) AS redeemed, SUM(earned_cents - taken_back_cents) AS earned
     FROM orders FORCE INDEX (ix_orders_completion)
    WHERE merchant_id = ? AND status IN (?) AND completed_at >= ? AND completed_at < ?
-   GROUP BY document ORDER BY total DESC, document LIMIT ?`;
+   GROUP BY document ORDER BY SUM(total_cents - refunded_cents) DESC, document LIMIT ?`;
 
 type TopRow = Record<'document' | 'orders' | 'total' | 'refunded' | 'redeemed' | 'earned', string>;
 

@@ -91,8 +91,8 @@ export class ReportsController {
   /**
    * Report the customers who bought most
    *
-   * @remarks Returns the customers with the highest totals of orders that were completed in a period of at most 31
-   * days, highest first.
+   * @remarks Returns the customers with the highest totals, less refunds, of orders that were completed in a period of
+   * at most 31 days, highest first.
    */
   @Get('customers')
   @Report('customers', TopReportDto, TopRowDto)

@@ -63,6 +63,25 @@ describe('POST /users', () => {
     expect(await read(user)).toMatchObject({ sessions: 1, last_login_at: expect.any(String) });
   });
 
+  it('the log says who created, changed or gave a password to which user, with the permissions and no secret', async () => {
+    const { length } = service.logged;
+    const user = await merchant.post<User>('/users', aNewUser());
+    await merchant.put(`/users/${user.id}`, { name: 'Caixa 3', permissions: ['grants'], disabled: true });
+    const renewed = await merchant.post<User>(`/users/${user.id}/password`, undefined);
+    await merchant
+      .put(`/users/${merchant.userId}`, { name: 'x', permissions: ['sell'], disabled: false })
+      .refused(409, 'own_user');
+    const lines = service.logged.slice(length);
+    const events = lines.filter((line) => line.includes('"Security"')).map((line) => JSON.parse(line) as object);
+    const who = { merchant_id: merchant.id, api_user_id: merchant.userId, changed_user_id: user.id };
+    expect(events).toMatchObject([
+      { event: 'user_created', ...who, permissions: ['sell', 'refund'] },
+      { event: 'user_changed', ...who, permissions: ['grants'], disabled: true },
+      { event: 'user_password_renewed', ...who },
+    ]);
+    for (const password of [user.password, renewed.password]) expect(lines.join('')).not.toContain(password);
+  });
+
   it('POST /users again returns 409 with the existing ID, for which another password can be made', async () => {
     const body = aNewUser();
     const lost = await create(body);

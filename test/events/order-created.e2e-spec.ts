@@ -164,7 +164,10 @@ describe('order.created', () => {
     expect(data.wallet).toMatchObject({ available: '7.50' });
     expect(data.previous_wallet).toMatchObject({ available: '0.00' });
     expect(timestamp).toBe(data.order!.updated_at);
-    expect(JSON.stringify(events)).not.toContain(change.reason);
+    expect(data.order).toMatchObject({ customer_changed_by: shop.by, customer_change_reason: change.reason });
+    expect(events[1]!.data.order).toMatchObject({ customer_changed_at: null, customer_change_reason: null });
+    const stored = await rowsOf(service, 'SELECT data FROM events WHERE subject_id = ?', [order.id]);
+    expect(JSON.stringify(stored)).not.toContain(change.reason);
     // The order is the second customer's now, also in earlier events. Their wallets are those of then.
     expect(events[1]!.data).toMatchObject({ order: { document: second }, wallet: { document: first } });
     await shop.put(`/orders/${order.id}/customer`, change);

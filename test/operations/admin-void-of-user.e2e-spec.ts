@@ -38,12 +38,15 @@ describe('`cashback void` of an API user', () => {
     await thief.hold(order, '5.00');
     const { to_receive: received } = (await thief.complete(order)).cashback;
     await merchant.complete(await thief.create({ document }));
+    const [sold, own] = [await merchant.completed({ document: aDocument() }), aDocument()];
+    await thief.put(`/orders/${sold.id}/customer`, { document: own, reason: 'Mine' });
     const shown = await admin.json(...ofUser(thief.by.user_id, '--since', from));
     expect(shown).toMatchObject({
       ...{ user_id: thief.by.user_id, user_name: 'Caixa 3', merchant_id: merchant.id },
       ...{ grant_count: 2, completed_count: 1, voided: '0.00', held: '0.00', earned: received.amount },
       grants: [{ id: grants[0]!.id, amount: '30.00', store: 'RJ-003', voided: '0.00' }, { id: grants[1]!.id }],
       completed_orders: [{ id: order.id, external_id: order.external_id, document, earned: received.amount }],
+      corrected_orders: [{ id: sold.id, external_id: sold.external_id, document: own, moved: '7.50', reason: 'Mine' }],
     });
     expect(await admin.json(...ofUser(await emailOf(thief), '--since', from))).toEqual(shown);
     const table = (await admin.onTerminal(...ofUser(thief.by.user_id, '--since', from))).join('\n');

@@ -288,4 +288,15 @@ export class OrderDto {
 
   @ApiProperty({ type: String, nullable: true, example: null })
   readonly cancel_reason!: string | null;
+
+  /** When `PUT /orders/{id}/customer` corrected the customer. */
+  @ApiProperty({ type: String, format: 'date-time', nullable: true, example: null })
+  readonly customer_changed_at!: Date | null;
+
+  @ApiProperty({ type: ByDto, nullable: true, example: null })
+  readonly customer_changed_by!: ByDto | null;
+
+  /** Null, too, after one of the two customers was erased. */
+  @ApiProperty({ type: String, nullable: true, example: null })
+  readonly customer_change_reason!: string | null;
 }

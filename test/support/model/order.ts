@@ -197,6 +197,8 @@ export class Order {
       ...{ expires_at: date(this.expiresAt), cancelled_at: date(this.cancelledAt) },
       ...{ created_by: this.createdBy, completed_by: this.completedBy, cancelled_by: this.cancelledBy },
       cancel_reason: this.cancelReason,
+      ...{ customer_changed_at: date(this.move?.at), customer_changed_by: this.move?.by ?? null },
+      customer_change_reason: this.move?.request.reason ?? null,
       updated_at: this.status === 'expired' ? expired : date(this.updatedAt),
     };
   }

@@ -163,6 +163,8 @@ export const ORDER_EDITS: Edit[] = [
   ['less lost when the customer was corrected', order('moved', 'lost_cents = lost_cents - 1')],
   ['more lost when the customer was corrected', order('moved', 'lost_cents = lost_cents + 1')],
   ['another instant at which the customer was corrected', order('moved', 'customer_changed_at = completed_at')],
+  ['another user who corrected the customer', order('moved', `customer_changed_by = ${UNKNOWN}`)],
+  ['a reason of a correction that never happened', order('redeemed', "customer_change_reason = 'Typed wrongly'")],
   ['a correction that never happened', order('redeemed', 'customer_changed_at = completed_at')],
   ['cashback lost by an order that kept its customer', order('redeemed', 'lost_cents = 1')],
   ['another earn_amount', order('asked', 'earn_amount_cents = earn_amount_cents - 1')],
@@ -197,7 +199,7 @@ export const CORRECTION_EDITS: Edit[] = [
   ['a correction of an order that does not exist', correction('stayed', `order_id = ${UNKNOWN}`)],
   [
     'a correction that was never made',
-    `INSERT INTO customer_changes SELECT {redeemed.order}, merchant_id, 3, previous_wallet_id, wallet_id, 0, NULL, created_at, created_by
+    `INSERT INTO customer_changes SELECT {redeemed.order}, merchant_id, 3, previous_wallet_id, wallet_id, 0, created_at, created_by
        FROM customer_changes WHERE order_id = {stayed.order}`,
   ],
 ];
@@ -212,7 +214,7 @@ export const UNNOTICED_EDITS: Edit[] = [
   ['a different reason of a void', namedGrant('voided', "void_reason = 'other'")],
   ['a different reason of a cancellation', order('cancelled', "cancel_reason = 'other'")],
   ['a different reason of a refund', refund('partial', "reason = 'other'")],
-  ['a different reason of a correction', correction('moved', "reason = 'other'")],
+  ['a different reason of a correction', order('moved', "customer_change_reason = 'other'")],
   [
     'a lower total of what a user granted on a day, because it only limits the rest of that day',
     'UPDATE grant_totals SET granted_cents = granted_cents - 1 WHERE subject_id = {merchant.user}',
