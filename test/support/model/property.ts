@@ -178,7 +178,7 @@ export function testModel({ sequences: count, isWhole }: { sequences: number; is
       expect(compared).toBeGreaterThan(100);
       expect(isWhole && sequences >= count ? missing() : []).toEqual([]);
     },
-    isWhole ? (Number(SECONDS ?? 3600) + 120) * 1000 : 300_000,
+    isWhole ? (Number(SECONDS ?? 3600) + 120) * 1000 : 900_000,
   );
 }
 
