@@ -49,14 +49,14 @@ const SEED = [
    SELECT ${ID}, @merchant, IF(n = 5, 'operator', @user), CONCAT('G-', n), '' FROM numbers`,
   // Customer 4 has half of the orders.
   `INSERT INTO orders (id, merchant_id, external_id, status, document, store, total_cents, items, payment_methods, policy, held_cents, lapsed_cents,
-                       redeemed_cents, earned_cents, refunded_cents, refunded_eligible_cents, returned_cents, taken_back_cents, content_digest, version,
-                       created_at, updated_at, expires_at, created_by)
+                       redeemed_cents, earned_cents, refunded_cents, refunded_eligible_cents, returned_cents, taken_back_cents, kept_cents, lost_cents,
+                       content_digest, version, created_at, updated_at, expires_at, created_by)
    SELECT ${ID}, @merchant, CONCAT('PED-', n), ELT(1 + n % 3, 'pending', 'expired', 'cancelled'), 10000000000 + IF(n % 2, n, 4),
           IF(n = 5, 'RARE', CONCAT('SP-', n % 7)), 15000, '[{"id":"sku-1","priceCents":15000}]', '[]',
-          (SELECT policy FROM merchants WHERE id = @merchant), 0, 0, 0, 0, 0, 0, 0, 0, '', 1, @now - INTERVAL n SECOND,
+          (SELECT policy FROM merchants WHERE id = @merchant), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, '', 1, @now - INTERVAL n SECOND,
           @now - INTERVAL n - n % 10 SECOND, @now + INTERVAL 1 DAY, @user FROM numbers WHERE n < @orders`,
-  `INSERT INTO refunds (id, order_id, merchant_id, external_id, amount_cents, eligible_cents, returned_cents, taken_back_cents, created_at, created_by)
-   SELECT ${ID}, ${ID}, @merchant, 'DEV-1', 1, 1, 0, 0, @now - INTERVAL n - n % 10 SECOND, @user FROM numbers WHERE n < @orders`,
+  `INSERT INTO refunds (id, order_id, merchant_id, external_id, version, amount_cents, eligible_cents, due_cents, returned_cents, taken_back_cents, created_at, created_by)
+   SELECT ${ID}, ${ID}, @merchant, 'DEV-1', 2, 1, 1, 0, 0, 0, @now - INTERVAL n - n % 10 SECOND, @user FROM numbers WHERE n < @orders`,
   'ANALYZE TABLE wallets, cashback_credits, cashback_grants, orders, refunds',
 ];
 
