@@ -14,6 +14,8 @@ import { assertNoSecrets } from '../support/log-secrets.js';
 
 /** Enough log lines of about 200 bytes to exceed the 64 KiB that a pipe holds. */
 const REQUESTS = 2000;
+/** The level at which successful health checks are logged. */
+const ENV = { LOG_LEVEL: 'debug' };
 const AT_ONCE = 20;
 const PIPELINED = 10;
 
@@ -33,7 +35,7 @@ describe('the log of the build without a reader', () => {
     execFileSync('mkfifo', [pipe]);
     // Open the pipe for reading and writing, because opening it only for writing would wait for a reader.
     const stdout = openSync(pipe, 'r+');
-    service = await startBuiltService(database.url, { LOG_LEVEL: 'info' }, stdout);
+    service = await startBuiltService(database.url, ENV, stdout);
     closeSync(stdout);
   });
   afterEach(async () => {
@@ -103,7 +105,7 @@ describe('the log of the build without a reader', () => {
 
   it('a full disk loses log lines but does not affect requests', async () => {
     const full = openSync('/dev/full', 'w');
-    const disk = await startBuiltService(database.url, { LOG_LEVEL: 'info' }, full);
+    const disk = await startBuiltService(database.url, ENV, full);
     closeSync(full);
     try {
       const client = new Client(disk);
