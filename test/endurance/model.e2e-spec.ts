@@ -1,3 +1,3 @@
 import { testModel } from '../support/model/property.js';
 
-testModel({ sequences: 10_000, isWhole: true });
+testModel({ sequences: 8000, isWhole: true });

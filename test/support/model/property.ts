@@ -19,8 +19,11 @@ import { DAY, localDate, min } from './values.js';
 import { rowsOf } from '../wallets.js';
 import type { By } from './wallet.js';
 
-/** Runs for as long instead: ENDURANCE_SECONDS=600 before a release. */
+/** A whole run lasts as long instead: ENDURANCE_SECONDS=600 before a release. */
 const SECONDS = process.env.ENDURANCE_SECONDS;
+/** Otherwise it ends after as many sequences if they have reached everything, and at the latest after this time. */
+const ENOUGH = 2000;
+const MAXIMUM_SECONDS = 2400;
 /** Set it to repeat a run. */
 const SEED = Number(process.env.MODEL_SEED ?? Date.now() % 2 ** 31);
 /**
@@ -96,11 +99,12 @@ interface Running {
 /**
  * Defines the test that compares every response of random sequences of operations with what the documents say.
  *
- * @param options `isWhole`: whether there are enough sequences to reach all outcomes and states.
+ * @param options `isWhole`: whether as many sequences reach all outcomes and states.
  */
 export function testModel({ sequences: count, isWhole }: { sequences: number; isWhole: boolean }): void {
   const wanted = Number(process.env.MODEL_SEQUENCES ?? count);
-  const lasts = SECONDS !== undefined && isWhole;
+  const isTimed = isWhole && SECONDS !== undefined;
+  const seconds = Number(SECONDS ?? MAXIMUM_SECONDS);
   let current: Running | undefined;
   let sequences = 0;
   let compared = 0;
@@ -126,7 +130,8 @@ export function testModel({ sequences: count, isWhole }: { sequences: number; is
 
   /** Ends a run between two sequences: one that fast-check's limit abandons would go on beside the last comparisons. */
   async function runInTime(first: number, operations: number[][]): Promise<void> {
-    if (Date.now() >= endsAt) throw new fc.PreconditionFailure(true);
+    const isEnough = isWhole && !isTimed && !hasFailed && sequences >= ENOUGH && missing().length === 0;
+    if (isEnough || Date.now() >= endsAt) throw new fc.PreconditionFailure(true);
     try {
       await runSequence(first, operations);
     } catch (error) {
@@ -167,10 +172,10 @@ export function testModel({ sequences: count, isWhole }: { sequences: number; is
   test(
     'every response of random sequences of operations is what the documents say',
     async () => {
-      if (lasts) endsAt = Date.now() + Number(SECONDS) * 1000;
+      if (isWhole) endsAt = Date.now() + seconds * 1000;
       await fc.assert(fc.asyncProperty(number, chains, runInTime), {
         ...{ seed: SEED, endOnFailure: !!process.env.NOSHRINK, markInterruptAsFailure: false },
-        numRuns: lasts ? Number.MAX_SAFE_INTEGER : wanted,
+        numRuns: isTimed ? Number.MAX_SAFE_INTEGER : wanted,
       });
       await expectInvariants(current!.service);
       await expectAuthors(current!.service);
@@ -178,7 +183,7 @@ export function testModel({ sequences: count, isWhole }: { sequences: number; is
       expect(compared).toBeGreaterThan(100);
       expect(isWhole && sequences >= count ? missing() : []).toEqual([]);
     },
-    isWhole ? (Number(SECONDS ?? 3600) + 120) * 1000 : 900_000,
+    isWhole ? (seconds + 300) * 1000 : 900_000,
   );
 }
 

@@ -16,11 +16,12 @@ const CHAINS: [number, ...Operation[]][] = [
   [6, createOrder, completeOrder, createOrder, holdCashback, completeOrder, refundOrder, refundOrder],
   [4, refundOrder, grantCashback],
   [3, grantCashback, createOrder, holdCashback, voidGrant, cancelOrder, voidGrant],
-  [3, createOrder, holdCashback, passTime, completeOrder],
-  [5, createOrder, holdCashback, amendOrder, amendOrder],
+  [3, grantCashback, createOrder, holdCashback, passTime, completeOrder],
+  [5, grantCashback, createOrder, holdCashback, amendOrder, amendOrder],
   // Credits expire while they are held or redeemed, and what returns expires and returns again.
   [3, grantCashback, createOrder, holdCashback, passTime, holdCashback, passTime, cancelOrder],
   [5, createOrder, holdCashback, completeOrder, passTime, passTime, refundOrder, passTime, passTime, refundOrder],
+  [3, grantCashback, createOrder, holdCashback, completeOrder, passTime, passTime, refundOrder, voidGrant],
   // An order gets another customer after its cashback was spent, held, partly taken back, or had expired.
   [4, createOrder, completeOrder, changeCustomer, refundOrder, refundOrder],
   [3, createOrder, completeOrder, refundOrder, passTime, changeCustomer, passTime, refundOrder],
