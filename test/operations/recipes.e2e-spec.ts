@@ -35,8 +35,8 @@ async function operate(text: string, id: string): Promise<void> {
   const commands = text.match(/(?<=npm run admin -- |^|`)merchant set <id> .*?(?=`|$)/gm) ?? [];
   expect(commands.length).toBeGreaterThan(0);
   for (const command of commands) await admin.json(...command.replace('<id>', id).split(' '));
-  // Rules of today begin a minute later by the clock of this machine, which may be ahead of the test's. The service keeps
-  // a policy for a second of its process.
+  // Rules of today begin a minute later by the clock of this machine, which may be ahead of the test's. The service
+  // keeps a policy for a second of its process.
   await sleep(1_050);
   clock.skip(30 * 60_000);
 }
