@@ -176,7 +176,7 @@ const CORRECTED = `
    WHERE m.merchant_id = ? AND m.created_by = ? AND m.created_at >= ? ORDER BY m.created_at DESC LIMIT ?`;
 
 function orderRowOf({ id, externalId, document, store, earnedCents, completedAt }: Order): object {
-  const earned = formatMoney(earnedCents ?? 0);
+  const earned = formatMoney(earnedCents);
   return { id, external_id: externalId, document, store, earned, completed_at: completedAt };
 }
 
