@@ -11,7 +11,7 @@ import { AuthController } from './auth.controller.js';
 import { AuthService } from './auth.service.js';
 import { Passwords } from './passwords.js';
 import { TokenSetsService } from './token-sets.service.js';
-import { UsersController } from './users.controller.js';
+import { MeController, UsersController } from './users.controller.js';
 import { UsersService } from './users.service.js';
 
 @Module({
@@ -27,7 +27,7 @@ import { UsersService } from './users.service.js';
       }),
     }),
   ],
-  controllers: [AuthController, UsersController],
+  controllers: [AuthController, UsersController, MeController],
   providers: [AuthService, UsersService, TokenSetsService, AccessTokenStrategy],
   exports: [TokenSetsService],
 })

@@ -8,7 +8,7 @@ import { PageQueryDto } from '../http/page-query.dto.js';
 import { markCreated } from '../http/responses.js';
 import { ApiProblems, headerReferences } from '../openapi/decorators.js';
 import { Requires } from './caller.guard.js';
-import { ChangeUserDto, CreateUserDto, UserDto, UserPageDto, UserWithPasswordDto } from './dto/user.dto.js';
+import { ChangeUserDto, CreateUserDto, MeDto, UserDto, UserPageDto, UserWithPasswordDto } from './dto/user.dto.js';
 import { MerchantController } from './merchant-controller.js';
 import { UsersService } from './users.service.js';
 
@@ -87,5 +87,22 @@ export class UsersController {
   @ApiProblems.read('own_user')
   renewPassword(@CurrentCaller() caller: Caller, @IdParam('The API user') id: string): Promise<UserWithPasswordDto> {
     return this.users.renewPassword(caller, id);
+  }
+}
+
+@MerchantController('me', 'users')
+@Requires()
+export class MeController {
+  constructor(private readonly users: UsersService) {}
+
+  /**
+   * Read your own API user
+   *
+   * @remarks Returns the API user of the access token, what it may do now, and its merchant.
+   */
+  @Get()
+  @ApiProblems('missing_token', 'invalid_token')
+  getMe(@CurrentCaller() caller: Caller): Promise<MeDto> {
+    return this.users.me(caller);
   }
 }

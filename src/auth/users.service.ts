@@ -5,6 +5,7 @@ import { decodeCursor, pageOf, type PageRequest } from '../common/cursor.js';
 import { notFound, Problem } from '../common/problem.js';
 import { Config } from '../config/config.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
+import { Merchant } from '../merchants/merchant.entity.js';
 import { LoginCounts } from '../rate-limits/login-counts.js';
 import { LoginLimit } from '../rate-limits/login-limit.js';
 import { loginQuota, loginUserQuota } from '../rate-limits/quotas.js';
@@ -14,6 +15,7 @@ import type {
   ChangePasswordDto,
   ChangeUserDto,
   CreateUserDto,
+  MeDto,
   UserDto,
   UserPageDto,
   UserWithPasswordDto,
@@ -56,6 +58,15 @@ export class UsersService {
       const user = await manager.findOneBy(ApiUser, { id, merchantId });
       if (user === null) throw notFound('no API user has this ID');
       return (await this.#toDtos(manager, [user]))[0]!;
+    });
+  }
+
+  /** Returns the caller as the database has it, so that a change of its permissions shows immediately. */
+  me({ merchantId, apiUserId: id }: Caller): Promise<MeDto> {
+    return this.unitOfWork.statement(async (manager) => {
+      const { name, email, permissions } = await manager.findOneByOrFail(ApiUser, { id, merchantId });
+      const merchant = await manager.findOneByOrFail(Merchant, { id: merchantId });
+      return { user_id: id, name, email, permissions, merchant: { id: merchantId, name: merchant.name } };
     });
   }
 

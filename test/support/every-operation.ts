@@ -48,6 +48,7 @@ async function useWebhookEndpoints(send: Send): Promise<void> {
 
 /** Uses every operation of API users. */
 async function useUsers(send: Send): Promise<void> {
+  await send('get', '/me');
   const user = { name: 'Caixa', email: 'caixa@shop.example', permissions: ['sell'] };
   const { body } = await send('post', '/users', user);
   await send('post', '/users', user);
@@ -207,5 +208,6 @@ export async function useEveryOperation(send: Send): Promise<void> {
   await send('post', '/auth/login', { email: 'nobody@shop.example', password: 'x' });
   await send('post', '/auth/refresh', { refresh_token: 'cbrt_unknown' });
   await send('post', '/auth/logout');
+  await send('get', '/me');
   await send('post', '/orders', order);
 }

@@ -80,6 +80,33 @@ export class UserWithPasswordDto extends UserDto {
   readonly password!: string;
 }
 
+class MerchantDto {
+  @ApiId()
+  readonly id!: string;
+
+  /** @example "Loja da Ana" */
+  readonly name!: string;
+}
+
+/** The API user of an access token, and its merchant. */
+@InOrder()
+export class MeDto {
+  @ApiId()
+  readonly user_id!: string;
+
+  /** @example "Caixa 3" */
+  readonly name!: string;
+
+  /** @example caixa-3@shop.example */
+  readonly email!: string;
+
+  /** What it may do now; it can be empty. */
+  @ApiProperty({ enum: PERMISSIONS, enumName: 'Permission', isArray: true, example: ['sell', 'refund'] })
+  readonly permissions!: Permission[];
+
+  readonly merchant!: MerchantDto;
+}
+
 /** A page of the merchant's API users, oldest first. */
 export class UserPageDto {
   readonly data!: UserDto[];

@@ -1,0 +1,66 @@
+import { describe, expect, it } from '@jest/globals';
+import { ApiUsersService } from '../../src/auth/api-users.service.js';
+import { PERMISSIONS } from '../../src/common/caller.js';
+import { MerchantsService } from '../../src/merchants/merchants.service.js';
+import { Client } from '../support/client.js';
+import { expectProblem } from '../support/expectations.js';
+import { aMerchant, aUser, type TestMerchant } from '../support/factories.js';
+import { useService } from '../support/use-service.js';
+
+const { service, merchant } = useService();
+
+const me = (shop: TestMerchant) => shop.send<Record<string, unknown>>('GET', '/me', {}, 200);
+
+describe('GET /me', () => {
+  it('GET /me returns the API user of the token with its permissions and its merchant, also when repeated', async () => {
+    const merchants = service.app.get(MerchantsService);
+    for (const shop of [
+      merchant,
+      await aUser(service, merchant.id, ['refund', 'sell'], 'Caixa 3'),
+      await aUser(service, merchant.id, []),
+      await aMerchant(service),
+    ]) {
+      const first = await me(shop);
+      expect(first).toEqual({
+        user_id: shop.userId,
+        name: shop.name,
+        email: shop.email,
+        permissions: expect.any(Array),
+        merchant: { id: shop.id, name: (await merchants.get(shop.id)).name },
+      });
+      expect(await me(shop)).toEqual(first);
+    }
+    expect(await me(merchant)).toMatchObject({ permissions: PERMISSIONS });
+  });
+
+  it('GET /me shows changes of the user and of the merchant in the next request', async () => {
+    const cashier = await aUser(service, merchant.id, ['sell'], 'Caixa 1');
+    expect(await me(cashier)).toMatchObject({ name: 'Caixa 1', permissions: ['sell'] });
+    const change = { name: 'Caixa 2', permissions: ['refund'], disabled: false };
+    await merchant.put(`/users/${cashier.userId}`, change);
+    await service.app.get(MerchantsService).set(merchant.id, { name: 'Loja nova', policy: {} });
+    expect(await me(cashier)).toMatchObject({
+      name: 'Caixa 2',
+      permissions: ['refund'],
+      merchant: { name: 'Loja nova' },
+    });
+    await service.app.get(ApiUsersService).setPermissions(cashier.email, () => []);
+    expect(await me(cashier)).toMatchObject({ permissions: [] });
+  });
+
+  it('GET /me returns 401 without a token, with an unknown one, after a logout and for a disabled user', async () => {
+    expectProblem(await new Client(service).get('/me'), 401, 'missing_token');
+    const unknown = `cbat_${merchant.userId}`;
+    expectProblem(await new Client(service, unknown).get('/me'), 401, 'invalid_token');
+    const [first, second] = [await aUser(service, merchant.id), await aUser(service, merchant.id)];
+    await first.post('/auth/logout');
+    await service.app.get(ApiUsersService).setDisabled(second.email, true);
+    for (const shop of [first, second]) await me(shop).refused(401, 'invalid_token');
+  });
+
+  it('GET /me refuses parameters', async () => {
+    await merchant.get(`/me?user_id=${merchant.userId}`).refused(400, 'validation_failed', {
+      errors: [{ parameter: 'user_id' }],
+    });
+  });
+});
