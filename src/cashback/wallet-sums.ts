@@ -12,8 +12,9 @@ export interface DatedAmount {
 /** The sums of a wallet at an instant, in centavos. */
 export type WalletSums = Pick<Wallet, 'id' | 'availableCents' | 'pendingCents' | 'heldCents' | 'debtCents'>;
 
-/** The sums of a wallet, and the next dates that change them. */
+/** The sums of a wallet, its customer, and the next dates that change them. */
 export interface WalletSummary extends WalletSums {
+  document: string;
   nextRelease: DatedAmount | null;
   nextExpiry: DatedAmount | null;
 }

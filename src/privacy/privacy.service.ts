@@ -20,7 +20,7 @@ import { authorsOf, toOrderDto, toRefundDto } from '../orders/order.mapper.js';
 import { Refund } from '../orders/refund.entity.js';
 import { readNames } from '../wallets/external-names.js';
 import { toGrantDto } from '../wallets/grant.mapper.js';
-import { nameable, toCreditDto, toEntryDto, toWalletDto, UNKNOWN_CUSTOMER } from '../wallets/wallet.mapper.js';
+import { nameable, toCreditDto, toEntryDto, toWalletDto, unknownCustomer } from '../wallets/wallet.mapper.js';
 import { WebhookEndpointsService } from '../webhooks/webhook-endpoints.service.js';
 import type { CustomerExportDto } from './dto/privacy.dto.js';
 
@@ -61,7 +61,7 @@ export class PrivacyService {
       return {
         document,
         exported_at: now,
-        wallet: wallet === null ? UNKNOWN_CUSTOMER : toWalletDto(wallet, timeZone),
+        wallet: wallet === null ? unknownCustomer(document) : toWalletDto(wallet, timeZone),
         ...(await ordersOf(manager, owner, orders, now)),
         ...(await cashbackOf(manager, owner, timeZone, now)),
         events: await eventsOf(manager, merchantId, subjects, wallet?.id),

@@ -15,7 +15,7 @@ import { MerchantsService } from '../merchants/merchants.service.js';
 import type { CreditDto, CreditPageDto } from './dto/credit.dto.js';
 import type { EntryDto, EntryPageDto, WalletDto } from './dto/wallet.dto.js';
 import { readNames } from './external-names.js';
-import { nameable, toCreditDto, toEntryDto, toWalletDto, UNKNOWN_CUSTOMER } from './wallet.mapper.js';
+import { nameable, toCreditDto, toEntryDto, toWalletDto, unknownCustomer } from './wallet.mapper.js';
 
 const NO_WALLET = 'no wallet has this ID';
 
@@ -34,7 +34,7 @@ export class WalletReadsService {
   async search(merchantId: string, document: string): Promise<WalletDto> {
     const { timeZone } = await this.merchants.policyOf(merchantId);
     const wallet = await this.unitOfWork.snapshot((manager) => this.#summary(manager, { merchantId, document }));
-    return wallet === null ? UNKNOWN_CUSTOMER : toWalletDto(wallet, timeZone);
+    return wallet === null ? unknownCustomer(document) : toWalletDto(wallet, timeZone);
   }
 
   /** Returns a wallet by its ID. @throws Problem not_found, also for a wallet of another merchant. */

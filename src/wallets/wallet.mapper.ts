@@ -13,9 +13,12 @@ import type { EntryDto, NextExpiryDto, WalletDto } from './dto/wallet.dto.js';
 import type { ExternalNames } from './external-names.js';
 
 export function toWalletDto(wallet: WalletSummary, timeZone: string): WalletDto {
-  const { nextRelease: next } = wallet;
+  const { document, nextRelease: next } = wallet;
+  const { id, ...sums } = walletData(wallet);
   return {
-    ...walletData(wallet),
+    id,
+    document,
+    ...sums,
     next_release: next && { ...toNextAmount(next), available_on: dayOf(next.at, timeZone) },
     next_expiry: toNextExpiryDto(wallet.nextExpiry, timeZone),
   };
@@ -43,15 +46,16 @@ const toNextExpiryDto = (next: DatedAmount | null, timeZone: string): NextExpiry
   next && { ...toNextAmount(next), expires_on: expiresOn(next.at, timeZone) };
 
 const ZERO = formatMoney(0);
-export const UNKNOWN_CUSTOMER: WalletDto = {
+export const unknownCustomer = (document: string): WalletDto => ({
   id: null,
+  document,
   available: ZERO,
   pending: ZERO,
   held: ZERO,
   debt: ZERO,
   next_release: null,
   next_expiry: null,
-};
+});
 
 /** What names where a credit comes from. */
 export const nameable = ({ id: creditId, orderId, movedOrderId, refundId }: Credit) => ({

@@ -41,7 +41,7 @@ describe('GET /customers', () => {
     const { id: secondId, next_expiry } = await shop.wallet(second);
     expect(await list(shop)).toEqual({
       data: [
-        { document, wallet_id, ...wallet, last_order_at: order.created_at },
+        { wallet_id, ...wallet, last_order_at: order.created_at },
         {
           ...{ document: second, wallet_id: secondId, available: '1.00', pending: '0.00', held: '0.00', debt: '0.00' },
           ...{ next_expiry, last_order_at: null },

@@ -117,7 +117,12 @@ describe('POST /customers/export', () => {
     await exportOf(shop, document).refused(404, 'not_found');
     await exportOf(shop, aDocument()).refused(404, 'not_found');
     await exportOf(shop, '123').refused(400, 'validation_failed', ['/document']);
-    expect(await exportOf(other, document)).toMatchObject({ orders: [{ document }], entries: [], credits: [] });
+    expect(await exportOf(other, document)).toMatchObject({
+      wallet: { id: null, document },
+      orders: [{ document }],
+      entries: [],
+      credits: [],
+    });
   });
 
   it('a user without the permission privacy neither exports nor erases', async () => {

@@ -10,21 +10,22 @@ import { startOfDayAfter } from '../support/wallets.js';
 const { service, merchant } = useService();
 afterEach(() => expectInvariants(service));
 
-const NEVER_SEEN = {
+const neverSeen = (document: string) => ({
   id: null,
+  document,
   available: '0.00',
   pending: '0.00',
   held: '0.00',
   debt: '0.00',
   next_release: null,
   next_expiry: null,
-};
+});
 
 describe('POST /wallets/search', () => {
   it('POST /wallets/search returns zeros and a null ID for a new customer, however often it is called', async () => {
     const document = aDocument();
     for (const _attempt of ['first', 'second']) {
-      expect(await merchant.wallet(document)).toMatchObject(NEVER_SEEN);
+      expect(await merchant.wallet(document)).toMatchObject(neverSeen(document));
     }
   });
 
@@ -43,6 +44,7 @@ describe('POST /wallets/search', () => {
     await merchant.hold(open, '2.00');
     expect(await merchant.wallet(document)).toEqual({
       id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      document,
       available: '6.00',
       pending: '37.50',
       held: '2.00',
@@ -72,7 +74,7 @@ describe('POST /wallets/search', () => {
     const document = aDocument();
     const other = await aMerchant(service);
     await merchant.credit(document, '5.00');
-    expect(await other.wallet(document)).toEqual(NEVER_SEEN);
+    expect(await other.wallet(document)).toEqual(neverSeen(document));
     await other.credit(document, '7.00');
     expect((await other.wallet(document)).available).toBe('7.00');
     expect((await merchant.wallet(document)).available).toBe('5.00');
@@ -115,11 +117,20 @@ describe('GET /wallets/{id}', () => {
     expect((await merchant.client.get(`/wallets/${found.id}`)).body).toEqual(await merchant.wallet(document));
   });
 
+  it('GET /wallets/{id} returns the document by which the orders of the customer are found', async () => {
+    const order = await merchant.completed();
+    const { id } = await merchant.wallet(order.document);
+    const { document } = await merchant.get<{ document: string }>(`/wallets/${id}`);
+    expect((await merchant.searchOrders({ document })).data.map((found) => found.id)).toEqual([order.id]);
+  });
+
   it('GET /wallets/{id} returns the wallet of an erased customer, because its ID stays', async () => {
     const document = await merchant.customerWith('5.00');
     const { id } = await merchant.wallet(document);
-    await merchant.erase(document);
-    expect(await merchant.client.get(`/wallets/${id}`)).toMatchObject({ status: 200, body: { id, available: '5.00' } });
+    const { pseudonym } = await merchant.erase(document);
+    const body = { id, document: pseudonym, available: '5.00' };
+    expect(await merchant.client.get(`/wallets/${id}`)).toMatchObject({ status: 200, body });
+    expect(await merchant.wallet(document)).toEqual(neverSeen(document));
   });
 
   it('GET /wallets/{id} returns 404 for a wallet of another merchant and for an unknown wallet', async () => {

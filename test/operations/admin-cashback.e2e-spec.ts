@@ -81,9 +81,12 @@ describe('admin commands for cashback and wallets', () => {
     const document = await merchant.customerWith('3.00');
     const before = await admin.json('wallet', 'show', '--merchant', merchant.id, '--document', document);
     const of = ['--merchant', merchant.id, '--document', document];
-    const { wallet_id: walletId } = await admin.json('customer', 'erase', ...of);
+    const { wallet_id: walletId, pseudonym } = await admin.json('customer', 'erase', ...of);
     expect(walletId).toBe(before.id);
-    expect(await admin.json('wallet', 'show', '--wallet', walletId as string)).toEqual(before);
+    expect(await admin.json('wallet', 'show', '--wallet', walletId as string)).toEqual({
+      ...before,
+      document: pseudonym,
+    });
     expect(await admin.json('customer', 'erase', ...of)).toMatchObject({ wallet_id: null, orders: 0, wallets: 0 });
     await admin.refusal('wallet', 'show', ...of);
     await admin.refusal('wallet', 'show', '--wallet', walletId as string, ...of);
@@ -114,9 +117,11 @@ describe('admin commands for cashback and wallets', () => {
     expect([credits.length, entries.length]).toEqual([12, 15]);
     const shown = await admin.onTerminal(...of);
     const sections = shown.join('\n').split('\n\n');
-    expect(sections.map((section) => section.split('\n').length)).toEqual([13, 12, 12, 1]);
+    expect(sections.map((section) => section.split('\n').length)).toEqual([14, 12, 12, 1]);
     const [values, creditTable, entryTable, hint] = sections;
-    expect(values).toMatch(/^available +76.00\npending +\S+\nheld +0.00\ndebt +0.00\nnext_release.amount +/m);
+    expect(values).toMatch(
+      /^document +[\d.-]+\navailable +76.00\npending +\S+\nheld +0.00\ndebt +0.00\nnext_release.amount +/m,
+    );
     expect(values).toMatch(/^next_expiry.at +\d{4}-\d\d-\d\d \d\d:\d\d:\d\d-03:00$/m);
     expect(values).toMatch(/^time_zone +America\/Sao_Paulo\nopen_credits +12$/m);
     expect(creditTable).toMatch(/^credits\namount +remaining .* expires_on +source.type +source.external_id /);

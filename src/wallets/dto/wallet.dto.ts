@@ -45,10 +45,18 @@ export class NextExpiryDto extends NextAmountDto {
 }
 
 /** A customer's current cashback with the merchant. */
+@InOrder()
 export class WalletDto {
   /** UUID v7; null for an unknown customer. */
   @ApiId({ nullable: true })
   readonly id!: string | null;
+
+  /**
+   * The taxpayer number; a UUID in its place for a customer who was erased. For an unknown customer, the one that you
+   * sent.
+   * @example "52998224725"
+   */
+  readonly document!: string;
 
   /**
    * Cashback that the customer can spend now.

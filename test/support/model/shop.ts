@@ -239,6 +239,7 @@ export class Shop {
     return {
       // "null for an unknown customer": the documents do not say whether an order makes a customer known.
       id: wallet.id ?? (wallet.entries.length > 0 ? anId : oneOf(null, anId)),
+      document,
       ...{ available: brl(wallet.available(now)), pending: brl(wallet.pending(now)) },
       ...{ held: brl(wallet.held()), debt: brl(wallet.debt) },
       next_release: dated('available_on', 0, ({ availableAt }) => (availableAt > now ? availableAt : Infinity)),
