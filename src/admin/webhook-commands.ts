@@ -3,7 +3,7 @@ import { Command, Option } from 'commander';
 import { FEED_EVENT_TYPES, type FeedEventType } from '../common/domain-event.js';
 import { WebhookEndpointsService } from '../webhooks/webhook-endpoints.service.js';
 import { runChange, runWithServices } from './application.js';
-import { wholeNumber } from './arguments.js';
+import { instant, wholeNumber } from './arguments.js';
 import { printRows } from './rows.js';
 
 interface Options {
@@ -11,7 +11,8 @@ interface Options {
   url: string;
   types?: FeedEventType[];
   batch?: number;
-  after: number;
+  after?: number;
+  from?: Date;
 }
 
 type Action = (endpoints: WebhookEndpointsService, id: string, options: Options) => Promise<unknown>;
@@ -58,13 +59,14 @@ function addChanges(ofOne: (name: string, description: string) => Command): void
   add('enable', 'deliver again, from where it stopped', (all, id, { merchant }) => all.enable(merchant, id));
   const rotate: Action = (all, id, { merchant }) => all.rotateSecret(merchant, id);
   add('rotate-secret', 'add a secret, printed once; earlier ones sign for 24 hours too', rotate, signing);
-  const seek: Action = (all, id, { merchant, after }) => all.seek(merchant, id, after);
-  const sequence = wholeNumber(0, Number.MAX_SAFE_INTEGER);
-  add('seek', 'deliver the events after a sequence', seek).requiredOption(
-    '--after <sequence>',
-    'the sequence',
-    sequence,
-  );
+  const seek: Action = (all, id, { merchant, after, from }) => {
+    if (after === undefined && from === undefined) throw new Error("one of '--after' and '--from' is required");
+    return all.seek(merchant, id, { after, from: from?.toISOString() });
+  };
+  const sequence = new Option('--after <sequence>', 'the sequence').argParser(wholeNumber(0, Number.MAX_SAFE_INTEGER));
+  add('seek', 'deliver the events after a sequence, or from an instant on', seek)
+    .addOption(sequence.conflicts('from'))
+    .option('--from <instant>', 'such as 2026-11-26T00:00:00-03:00', instant);
 }
 
 const withContent = (command: Command): Command =>

@@ -20,7 +20,7 @@ export class EventsController {
    *
    * @remarks Returns the changes of orders and of customers' cashback in the order of their `sequence`, which has no
    * gaps: a consumer that stores `next_after` misses nothing. The service keeps events for 90 days by default;
-   * an `after` below that returns 410 with the `oldest` sequence.
+   * an `after` below that returns 410 with the `oldest` sequence. `from` and `last` start with an event that is kept.
    */
   @Get()
   @Heavy()

@@ -1,11 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import { Between, In } from 'typeorm';
+import { Between, type EntityManager, In } from 'typeorm';
 import { type Fault, notFound, Problem, validationFailed } from '../common/problem.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { EventFeed } from '../merchants/event-feed.entity.js';
 import type { EventDto, EventPageDto, ListEventsDto } from './dto/event.dto.js';
 import { FeedEvent } from './event.entity.js';
 import { toEventDtos } from './event.mapper.js';
+import { positionBefore } from './event-position.js';
 
 /** How many events are looked through for a page of some types, however few of them are found. */
 const READ_FOR_TYPES = 2000;
@@ -33,11 +34,12 @@ export class EventsService {
    *
    * @throws Problem events_expired if what follows `after` is no longer kept; validation_failed.
    */
-  read(merchantId: string, { after, limit, types }: ListEventsDto): Promise<EventPageDto> {
+  read(merchantId: string, query: ListEventsDto): Promise<EventPageDto> {
+    const { limit, types } = query;
     return this.unitOfWork.snapshot(async (manager) => {
       const feed = await manager.findOneByOrFail(EventFeed, { merchantId });
-      refusePosition(after, feed, { parameter: 'after' });
       const { lastSequence } = feed;
+      const after = await startOf(manager, feed, query);
       const upto = types === undefined ? lastSequence : Math.min(after + READ_FOR_TYPES, lastSequence);
       const found = await manager.find(FeedEvent, {
         where: { merchantId, sequence: Between(after + 1, upto), ...(types && { type: In(types) }) },
@@ -59,6 +61,31 @@ export class EventsService {
       return event;
     });
   }
+}
+
+/** Returns the position that a page follows. */
+async function startOf(manager: EntityManager, feed: EventFeed, query: ListEventsDto): Promise<number> {
+  const { after = 0, from, last, types } = query;
+  const [first, ...others] = (['after', 'from', 'last'] as const).filter((name) => query[name] !== undefined);
+  if (others.length > 0)
+    throw validationFailed(others.map((parameter) => ({ parameter, detail: `cannot be combined with ${first}` })));
+  if (from !== undefined) return positionBefore(manager, feed, new Date(from));
+  if (last === undefined) {
+    refusePosition(after, feed, { parameter: 'after' });
+    return after;
+  }
+  const { merchantId, lastSequence } = feed;
+  const latest = await manager.find(FeedEvent, {
+    select: { merchantId: true, sequence: true },
+    where: {
+      merchantId,
+      sequence: Between(lastSequence - READ_FOR_TYPES + 1, lastSequence),
+      ...(types && { type: In(types) }),
+    },
+    order: { sequence: 'DESC' },
+    take: last,
+  });
+  return (latest.at(-1)?.sequence ?? lastSequence + 1) - 1;
 }
 
 /** Returns the first events whose JSON has at most 1 MiB, but at least one if there is any. */

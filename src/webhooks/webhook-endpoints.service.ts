@@ -3,14 +3,16 @@ import { Injectable } from '@nestjs/common';
 import { type EntityManager, Not } from 'typeorm';
 import { Clock, SECOND_MS } from '../common/clock.js';
 import { newId } from '../common/ids.js';
-import { notFound, Problem } from '../common/problem.js';
+import { notFound, Problem, validationFailed } from '../common/problem.js';
 import { Config } from '../config/config.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { FeedEvent } from '../events/event.entity.js';
+import { positionBefore } from '../events/event-position.js';
 import { refusePosition } from '../events/events.service.js';
 import { EventFeed } from '../merchants/event-feed.entity.js';
 import { DeliveryService } from './delivery.service.js';
 import type {
+  SeekDto,
   WebhookAttemptDto,
   WebhookEndpointDto,
   WebhookEndpointRequestDto,
@@ -122,10 +124,15 @@ export class WebhookEndpointsService {
     });
   }
 
-  seek(merchantId: string, id: string, after: number): Promise<WebhookEndpointDto> {
-    return this.#change(merchantId, id, (_endpoint, feed) => {
-      refusePosition(after, feed, { pointer: '/after' });
-      return { cursor: after, ...dueNow(this.clock.now()) };
+  /** Delivers the events after a sequence, or from an instant on. */
+  async seek(merchantId: string, id: string, { after, from }: SeekDto): Promise<WebhookEndpointDto> {
+    if (after !== undefined && from !== undefined)
+      throw validationFailed([{ pointer: '/from', detail: 'cannot be combined with after' }]);
+    return this.#change(merchantId, id, async (_endpoint, feed, manager) => {
+      const cursor = from === undefined ? after : await positionBefore(manager, feed, new Date(from));
+      if (cursor === undefined) throw validationFailed([{ pointer: '/after', detail: 'is required without from' }]);
+      refusePosition(cursor, feed, { pointer: '/after' });
+      return { cursor, ...dueNow(this.clock.now()) };
     });
   }
 

@@ -138,15 +138,16 @@ export class WebhooksController {
   /**
    * Move the cursor of a webhook endpoint
    *
-   * @remarks Sends the events after that `sequence`: a lower one repeats events, a higher one leaves events out.
+   * @remarks Sends the events after a `sequence`, or from an instant on. An earlier one repeats events, a later one
+   * leaves events out.
    */
   @ChangeEndpoint('seek')
   @ApiProblems.read('validation_failed', 'events_expired')
   seekWebhookEndpoint(
     @MerchantId() merchantId: string,
     @EndpointId() id: string,
-    @Body() { after }: SeekDto,
+    @Body() body: SeekDto,
   ): Promise<WebhookEndpointDto> {
-    return this.endpoints.seek(merchantId, id, after);
+    return this.endpoints.seek(merchantId, id, body);
   }
 }

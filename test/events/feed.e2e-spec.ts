@@ -1,11 +1,19 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { FEED_EVENT_TYPES } from '../../src/common/domain-event.js';
 import { type Answer, Client } from '../support/client.js';
-import { appendEvents, cancelOrders, eventsOf, expectComplete, numberEvents, readFeed } from '../support/events.js';
+import {
+  appendAt,
+  appendEvents,
+  cancelOrders,
+  eventsOf,
+  expectComplete,
+  numberEvents,
+  readFeed,
+} from '../support/events.js';
 import { expectProblem } from '../support/expectations.js';
 import { aDocument, aMerchant, type TestMerchant } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
-import { statementsOf } from '../support/server-counters.js';
+import { rowsReadBy, statementsOf } from '../support/server-counters.js';
 import { useService } from '../support/use-service.js';
 import type { EventPage, FeedEvent } from '../support/shop.js';
 import { rowsOf } from '../support/wallets.js';
@@ -87,6 +95,12 @@ describe('GET /events', () => {
     ['after', '1.5'],
     ['after', '9999999999999999'],
     ['after', '11'],
+    ['from', '2026-11-20'],
+    ['from', '2026-11-20T00:00:00'],
+    ['from', ''],
+    ['last', '0'],
+    ['last', '101'],
+    ['last', 'x'],
     ['limit', '0'],
     ['limit', '101'],
     ['types', ''],
@@ -155,6 +169,93 @@ describe('GET /events', () => {
 
   it('GET /events requires a token', async () => {
     expectProblem(await new Client(service).get('/events'), 401, 'missing_token');
+  });
+});
+
+describe('GET /events?from= and ?last=', () => {
+  const SECOND = 1000;
+  const at = (instant: number | string): string => `?from=${new Date(instant).toISOString()}`;
+
+  it('GET /events?from= starts with the first event at that instant or later, however timestamps are mixed', async () => {
+    await cancelled(1);
+    const start = +service.clock.now();
+    // Neighbors differ by up to two minutes, as they do if the clocks of two instances differ by a minute.
+    const ahead = [0, 119, 5, 90, 90, 30, 118, 61, 10, 100, 0, 75];
+    const timeOf = (n: number): Date => new Date(start + (n * 10 + ahead[n % ahead.length]!) * SECOND);
+    const times = Array.from({ length: 300 }, (_, n) => timeOf(n));
+    await appendAt(service, merchant, times, 'order.renewed');
+    const all = await readFeed(merchant);
+    const known = all.map(({ timestamp }) => Date.parse(timestamp));
+    const instants = [...known, ...known.map((time) => time + 1), start - 1, start + 999_999 * SECOND];
+    for (const instant of instants.filter((_, n) => n % 7 === 0)) {
+      const { body } = await list(`${at(instant)}&limit=1`);
+      const first = known.findIndex((time) => time >= instant);
+      const next_after = first === -1 ? 302 : first + 1;
+      expect(body).toEqual({ data: first === -1 ? [] : [all[first]], next_after, has_more: next_after < 302 });
+    }
+  });
+
+  it('GET /events?from= starts with the oldest event that is kept, and a later instant than all has the end of the feed', async () => {
+    for (const instant of ['0000-01-01T00:00:00Z', '9999-12-31T23:59:59.999Z', '2026-11-20T00:00:00%2B03:00'])
+      expect((await list(`?from=${instant}`)).body).toEqual({ data: [], next_after: 0, has_more: false });
+    await cancelled(2);
+    await service.clock.advance({ days: 91 });
+    await cancelled(1);
+    for (const instant of ['0000-01-01T00:00:00Z', '1970-01-01T00:00:00-03:00'])
+      expect((await list(`?from=${instant}`)).body).toMatchObject({ data: [{ sequence: 5 }, { sequence: 6 }] });
+    const end = { data: [], next_after: 6, has_more: false };
+    expect((await list(at(+service.clock.now() + SECOND))).body).toEqual(end);
+    expect((await list('?from=9999-12-31T23:59:59.999Z')).body).toEqual(end);
+    await service.clock.advance({ days: 91 });
+    expect((await list('?from=0000-01-01T00:00:00Z')).body).toEqual(end);
+    const other = await aMerchant(service);
+    expect((await other.client.get<EventPage>('/events?last=5')).body).toEqual({ ...end, next_after: 0 });
+  });
+
+  it('GET /events?last= has the newest events in the order of their sequence, of some types if the request says so', async () => {
+    await cancelled(4);
+    const all = (await list()).body.data;
+    expect((await list('?last=3')).body).toEqual({ data: all.slice(5), next_after: 8, has_more: false });
+    expect((await list('?last=100')).body).toEqual({ data: all, next_after: 8, has_more: false });
+    expect((await list('?last=3&limit=1')).body).toEqual({ data: [all[5]], next_after: 6, has_more: true });
+    const cancellations = (await list('?last=2&types=order.cancelled')).body;
+    expect(cancellations).toEqual({ data: [all[5], all[7]], next_after: 8, has_more: false });
+    expect((await list('?last=9&types=order.refunded')).body).toEqual({ data: [], next_after: 8, has_more: false });
+    await appendEvents(service, merchant, 2000, 'order.renewed');
+    expect((await list('?last=9&types=order.cancelled')).body).toEqual({ data: [], next_after: 2008, has_more: false });
+    await service.clock.advance({ days: 91 });
+    expect((await list('?last=9')).body).toEqual({ data: [], next_after: 2008, has_more: false });
+  });
+
+  it('GET /events?from= reads the events of two minutes and a few more, however long the feed is', async () => {
+    await cancelled(1);
+    const start = Date.parse((await list()).body.data[1]!.timestamp);
+    // Each event is a second after the one before.
+    for (let count = 1; count < 65_536; count *= 2)
+      await rowsOf(
+        service,
+        `INSERT INTO events (merchant_id, sequence, id, type, subject_id, data, occurred_at)
+         SELECT merchant_id, sequence + ?, UUID(), 'order.renewed', subject_id, data, occurred_at + INTERVAL ? SECOND
+           FROM events WHERE merchant_id = ? AND sequence >= 2`,
+        [count, count, merchant.id],
+      );
+    await rowsOf(service, 'UPDATE event_feeds SET last_sequence = 65537 WHERE merchant_id = ?', [merchant.id]);
+    const read = await rowsReadBy(service, async () => {
+      const { body } = await list(`${at(start + 40_000 * SECOND)}&limit=1`);
+      expect(body).toMatchObject({ data: [{ sequence: 40_002 }], next_after: 40_002, has_more: true });
+    });
+    expect(read).toBeLessThan(300);
+  });
+
+  it.each([
+    ['?after=0&from=2026-11-20T00:00:00Z', ['from']],
+    ['?last=1&from=2026-11-20T00:00:00Z', ['last']],
+    ['?last=1&after=0', ['last']],
+    ['?last=1&after=0&from=2026-11-20T00:00:00Z', ['from', 'last']],
+  ])('GET /events%s returns 400, because only one of them can say where to start', async (query, parameters) => {
+    const answer = await list(query);
+    expectProblem(answer, 400, 'validation_failed');
+    expect(answer.body).toMatchObject({ errors: parameters.map((parameter) => ({ parameter })) });
   });
 });
 

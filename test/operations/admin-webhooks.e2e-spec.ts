@@ -144,7 +144,11 @@ describe('the commands that change an endpoint', () => {
     expect(await admin.refusal(...on('seek', '--after', '4'))).toContain('3');
     for (const after of ['-1', 'x', '1.5', ''])
       expect(await admin.refusal(...on('seek', '--after', after))).toContain('--after');
-    expect(await admin.refusal(...on('seek'))).toContain('--after');
+    expect(await admin.refusal(...on('seek'))).toContain("one of '--after' and '--from' is required");
+    const from = ['--from', '1970-01-01T00:00:00-03:00'];
+    expect(await admin.json(...on('seek', ...from))).toMatchObject({ cursor: 0, behind: 3 });
+    expect(await admin.refusal(...on('seek', '--after', '0', ...from))).toContain('cannot be used with');
+    expect(await admin.refusal(...on('seek', '--from', '2026-11-20'))).toContain('--from');
     expect(await admin.run(...on('delete'))).toEqual({ code: 0, stdout: '', stderr: '' });
     expect(await admin.refusal(...on('delete'))).toContain('no webhook endpoint has this ID');
   });

@@ -58,16 +58,26 @@ export async function cancelOrders(service: Service, merchant: TestMerchant, cou
 }
 
 /** Appends copies of the latest event of a merchant, with another type. */
-export async function appendEvents(
+export function appendEvents(
   service: Service,
   merchant: TestMerchant,
   count: number,
   type: string,
   at = service.clock.now(),
 ): Promise<void> {
+  return appendAt(service, merchant, Array<Date>(count).fill(at), type);
+}
+
+/** Appends a copy of the latest event of a merchant for each of these instants, in their order. */
+export async function appendAt(
+  service: Service,
+  merchant: TestMerchant,
+  instants: readonly Date[],
+  type: string,
+): Promise<void> {
   const latest = 'SELECT * FROM events WHERE merchant_id = ? ORDER BY sequence DESC LIMIT 1';
   const { merchant_id, subject_id, data } = (await rowsOf(service, latest, [merchant.id]))[0]!;
-  const rows = Array.from({ length: count }, () => [merchant_id, newId(at), type, subject_id, data, at]);
+  const rows = instants.map((at) => [merchant_id, newId(at), type, subject_id, data, at]);
   const columns = 'merchant_id, event_id, type, subject_id, data, occurred_at';
   await rowsOf(service, `INSERT INTO event_outbox (${columns}) VALUES ?`, [rows]);
   await numberEvents(service);

@@ -42,6 +42,7 @@ async function useWebhookEndpoints(send: Send): Promise<void> {
       await send('post', `/webhook-endpoints/{id}/${operation}`, undefined, values);
   await send('post', '/webhook-endpoints/{id}/seek', { after: 0 }, known);
   await send('post', '/webhook-endpoints/{id}/seek', { after: 999_999 }, known);
+  await send('post', '/webhook-endpoints/{id}/seek', { from: '2026-11-20T00:00:00-03:00' }, known);
   for (const values of [known, unknown]) await send('get', '/webhook-endpoints/{id}', undefined, values);
   for (const values of [known, unknown]) await send('delete', '/webhook-endpoints/{id}', undefined, values);
 }
@@ -201,6 +202,8 @@ export async function useEveryOperation(send: Send): Promise<void> {
   await send('get', '/events/{id}', undefined, { id });
   await send('get', '/events', undefined, {}, '?after=1&limit=1&types=order.amended,order.refunded');
   await send('get', '/events', undefined, {}, '?types=order.created&types=cashback.granted');
+  await send('get', '/events', undefined, {}, '?from=2026-11-20T00:00:00-03:00');
+  await send('get', '/events', undefined, {}, '?last=50&types=order.created');
   await send('get', '/events', undefined, {}, '?types=order.read');
   await useWebhookEndpoints(send);
   await useUsers(send);

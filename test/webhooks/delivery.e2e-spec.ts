@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import { AdminCommandLine } from '../support/admin.js';
+import type { Answer } from '../support/client.js';
 import { numberEvents, readFeed } from '../support/events.js';
 import { aDocument, aMerchant } from '../support/factories.js';
 import { type Answering, answerWith, deliver, type Receiver } from '../support/receiver.js';
@@ -232,6 +233,43 @@ describe('POST /webhook-endpoints/{id}/seek', () => {
       await deliver(service);
     }
     expect(receiver.sequences()).toEqual([1, 2, 3, 4, 2, 3, 4, 2, 3, 4]);
+  });
+
+  it('a seek from an instant sends the events from then on again, and one from a future instant none', async () => {
+    const receiver = await aReceiver();
+    const { id } = await anEndpoint(merchant, receiver);
+    await someEvents(merchant, 2);
+    await service.clock.advance({ minutes: 30 });
+    const from = service.clock.now().toISOString();
+    await someEvents(merchant, 2);
+    await deliver(service);
+    const seek = (body: object) => merchant.client.post(`/webhook-endpoints/${id}/seek`, body);
+    expect((await seek({ from })).body).toMatchObject({ cursor: 2, behind: 2 });
+    await seek({ from });
+    await deliver(service);
+    expect(receiver.sequences()).toEqual([1, 2, 3, 4, 3, 4]);
+    expect((await seek({ from: '1970-01-01T00:00:00Z', after: null })).body).toMatchObject({ cursor: 0, behind: 4 });
+    expect((await seek({ from: '9999-12-31T23:59:59-03:00' })).status).toBe(400);
+    const later = new Date(+service.clock.now() + 86_400_000).toISOString();
+    expect((await seek({ from: later })).body).toMatchObject({ cursor: 4, behind: 0 });
+    await deliver(service);
+    expect(receiver.sequences()).toHaveLength(6);
+  });
+
+  it('concurrent seeks and events leave a cursor of one of the seeks, before the events that came meanwhile', async () => {
+    const receiver = await aReceiver();
+    const { id } = await anEndpoint(merchant, receiver);
+    await someEvents(merchant, 3);
+    await numberEvents(service);
+    const instants = ['1970-01-01T00:00:00Z', '2100-01-01T00:00:00Z'];
+    const path = `/webhook-endpoints/${id}/seek`;
+    const answers = await Promise.all([
+      ...[...instants, ...instants].map((from) => merchant.client.post<{ cursor: number }>(path, { from })),
+      someEvents(merchant, 2),
+    ]);
+    const seeks = answers.slice(0, 4) as Answer<{ cursor: number }>[];
+    expect(seeks.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    for (const [at, { body }] of seeks.entries()) expect(at % 2 === 0 ? [0] : [3, 4, 5]).toContain(body.cursor);
   });
 });
 

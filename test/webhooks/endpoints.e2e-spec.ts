@@ -244,6 +244,10 @@ describe('the members of a webhook endpoint', () => {
     [{ after: 1e15 }, '/after'],
     [{ after: 1 }, '/after'],
     [{ after: 0, before: 1 }, '/before'],
+    [{ after: 0, from: '2026-11-20T00:00:00Z' }, '/from'],
+    [{ from: '2026-11-20' }, '/from'],
+    [{ from: 0 }, '/from'],
+    [{ from: null }, '/after'],
   ])('a seek with %j is refused with 400', async (body, pointer) => {
     const answer = await merchant.client.post(`/webhook-endpoints/${valid.id}/seek`, body);
     expectProblem(answer, 400, 'validation_failed');

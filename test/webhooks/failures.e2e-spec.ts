@@ -395,6 +395,7 @@ describe('when attempts are made', () => {
       expect(body).toMatchObject({ cursor: 0, failures: expect.any(Number) });
       receiver.answer = answerWith(204);
       receiver.received.splice(0);
+      expect((await client.post(`${path}/seek`, { from: '1970-01-01T00:00:00Z' })).body).toMatchObject({ cursor: 3 });
       expect((await client.post(`${path}/seek`, { after: 3 })).status).toBe(200);
       expect((await client.post(`${path}/enable`)).status).toBe(200);
       await deliver(service);

@@ -3,19 +3,29 @@ import { ApiProperty, OmitType, PickType } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import { ByDto } from '../../auth/dto/by.dto.js';
 import { FEED_EVENT_TYPES, type FeedEventType } from '../../common/domain-event.js';
-import { IsQueryInteger, IsQueryWords } from '../../http/validators.js';
+import { IsInstant, IsQueryInteger, IsQueryWords } from '../../http/validators.js';
 import { ApiId, ApiMoney, DataOfTypes, InOrder } from '../../openapi/decorators.js';
 import { OrderDto, ToReceiveDto, ToRedeemDto } from '../../orders/dto/order.dto.js';
 import { RefundDto } from '../../orders/dto/refund.dto.js';
 import { GrantDto } from '../../wallets/dto/grant.dto.js';
 import { WalletDto } from '../../wallets/dto/wallet.dto.js';
 
-/** The events to return. */
+/** The events to return. At most one of `after`, `from` and `last` says where to start. */
 export class ListEventsDto {
   /** Only events after this `sequence`. Default: 0, the beginning. */
   @IsOptional()
   @IsQueryInteger(0, 999_999_999_999_999)
-  readonly after: number = 0;
+  readonly after?: number;
+
+  /** Start with the first event whose `timestamp` is this instant or later; with the oldest that is kept, at least. */
+  @IsOptional()
+  @IsInstant()
+  readonly from?: string;
+
+  /** Start so that this number of events is left, 1 to 100. With `types`, those of the latest 2,000 events count. */
+  @IsOptional()
+  @IsQueryInteger(1, 100)
+  readonly last?: number;
 
   /** One or more types, separated by commas. Default: all. */
   @IsOptional()

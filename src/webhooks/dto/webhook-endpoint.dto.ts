@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { ArrayMaxSize, ArrayNotEmpty, IsArray, IsIn, IsOptional } from 'class-validator';
 import { FEED_EVENT_TYPES, type FeedEventType } from '../../common/domain-event.js';
-import { IsText, IsWholeNumber } from '../../http/validators.js';
+import { IsInstant, IsText, IsWholeNumber } from '../../http/validators.js';
 import { ApiId, InOrder } from '../../openapi/decorators.js';
 
 const ENDPOINT_STATUSES = ['active', 'disabled'] as const;
@@ -46,14 +46,20 @@ export class WebhookEndpointRequestDto {
   readonly batch?: number;
 }
 
-/** Where a webhook endpoint goes on. */
+/** Where a webhook endpoint goes on: exactly one of `after` and `from`. */
 export class SeekDto {
   /**
    * The next event is the first one after this `sequence`; 0 is the beginning of the feed.
    * @example 0
    */
+  @IsOptional()
   @IsWholeNumber(0, 999_999_999_999_999)
-  readonly after!: number;
+  readonly after?: number;
+
+  /** The next event is the first one whose `timestamp` is this instant or later; the oldest that is kept, at least. */
+  @IsOptional()
+  @IsInstant()
+  readonly from?: string;
 }
 
 /** The outcome of an attempt to send an event or a batch. */
