@@ -4,7 +4,7 @@ import tseslint from 'typescript-eslint';
 import { importRules } from './eslint.imports.mjs';
 
 export default tseslint.config(
-  { ignores: ['dist/', 'coverage/', '.data/', 'node_modules/'] },
+  { ignores: ['**/dist/', 'clients/typescript/src/generated/', 'coverage/', '.data/', 'node_modules/'] },
   js.configs.recommended,
   ...tseslint.configs.recommendedTypeChecked,
   {
@@ -18,7 +18,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ['src/**/*.ts', 'migrations/**/*.ts', 'tools/**/*.mjs', 'bench/**/*.mjs'],
+    files: ['src/**/*.ts', 'clients/**/*.ts', 'migrations/**/*.ts', 'tools/**/*.mjs', 'bench/**/*.mjs'],
     ignores: ['**/*.spec.ts'],
     rules: {
       'max-lines': ['error', { max: 400, skipBlankLines: true, skipComments: true }],

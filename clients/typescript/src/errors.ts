@@ -1,0 +1,64 @@
+import type { NextAction, Problem, ProblemError } from './generated/types.gen.js';
+
+/** Stands for texts that this version of the client does not know: a `switch` needs a `default`. */
+declare enum Other {
+  Unknown = 'unknown',
+}
+export type Unknown = Other;
+
+/** What each error has, whatever its code. */
+interface Common extends Error {
+  readonly name: 'CashbackError';
+  /** The HTTP status; 0 without a response. */
+  readonly status: number;
+  readonly detail: string;
+  /** For questions to the operator of the service; undefined without a response. */
+  readonly requestId: string | undefined;
+  /** Whether the same request may succeed later. The client has already retried it. */
+  readonly retryable: boolean;
+  readonly nextAction: NextAction | Unknown;
+  /** The members and parameters that are not valid, or differ. */
+  readonly errors: readonly ProblemError[];
+}
+
+type Envelope = 'type' | 'title' | 'status' | 'instance' | 'request_id' | 'retryable' | 'next_action' | 'errors';
+/** Leaves the code and the members that only this code has. */
+type Members<P> = P extends unknown ? Omit<P, Envelope> : never;
+
+/**
+ * What a call rejects with, unless it was aborted. Its `code` selects its other members, such as `existing_id`.
+ *
+ * - `network_error`: no complete response; `cause` says why
+ * - `unexpected_response`: not from the service, for example from a proxy
+ */
+export type CashbackError = Common &
+  (Members<Problem> | { readonly code: 'network_error' | 'unexpected_response' } | { readonly code: Unknown });
+
+/** What the client knows of a failure. */
+export interface Failure {
+  code: string;
+  status: number;
+  detail: string;
+  retryable: boolean;
+  next_action: string;
+  request_id?: string | undefined;
+  errors?: readonly ProblemError[];
+}
+
+class CallError extends Error {
+  override readonly name = 'CashbackError';
+  readonly requestId: string | undefined;
+  readonly nextAction: string;
+  readonly errors: readonly ProblemError[];
+
+  constructor(failure: Failure, options?: ErrorOptions) {
+    super(`${failure.code}: ${failure.detail}`, options);
+    const { request_id, next_action, errors = [], ...members } = failure;
+    Object.assign(this, members);
+    this.requestId = request_id;
+    this.nextAction = next_action;
+    this.errors = errors;
+  }
+}
+
+export const CashbackError = CallError as unknown as new (failure: Failure, options?: ErrorOptions) => CashbackError;

@@ -1,0 +1,84 @@
+import { OPERATIONS, type Operations } from './generated/operations.gen.js';
+import type { Call, CallOptions } from './http.js';
+import { PENDING, type Pending } from './pending.js';
+
+/** What is generated of the request of an operation. */
+interface Data {
+  url: string;
+  path?: object;
+  body?: object;
+  query?: object;
+}
+interface Page {
+  data: unknown[];
+  next_cursor?: string | null;
+  next_after?: number;
+  has_more?: boolean;
+}
+
+/** The elements of a list. Each page is requested when you reach it. */
+export interface List<P extends { data: unknown[] }> extends AsyncIterable<P['data'][number]> {
+  /** The pages from the beginning, or from the `next_cursor` of an earlier page. */
+  pages(from?: { cursor?: string | undefined }): AsyncIterable<P>;
+}
+
+type Ids<D> = D extends { path: { refund_id: string } }
+  ? [orderId: string, refundId: string]
+  : D extends { path: object }
+    ? [id: string]
+    : [];
+type InputOf<D extends Data> = [NonNullable<D['body']>] extends [never] ? D['query'] : D['body'];
+type Input<D extends Data> = [NonNullable<InputOf<D>>] extends [never]
+  ? []
+  : undefined extends InputOf<D>
+    ? [input?: NonNullable<InputOf<D>>]
+    : [input: NonNullable<InputOf<D>>];
+
+const TABLE = { ...PENDING, ...OPERATIONS };
+type Types = Operations & Omit<Pending, keyof Operations>;
+export type Name = keyof typeof TABLE & keyof Types;
+
+type Result<N extends Name> = Types[N][1][keyof Types[N][1]];
+type Answer<N extends Name> = (typeof TABLE)[N][1] extends 'list'
+  ? List<Extract<Result<N>, { data: unknown[] }>>
+  : Promise<Result<N>>;
+/** The IDs in the path, then the body or the query, then options. */
+export type Operation<N extends Name> = (
+  ...args: [...Ids<Types[N][0]>, ...Input<Types[N][0]>, options?: CallOptions]
+) => Answer<N>;
+
+export type Send = <T>(call: Call) => Promise<T>;
+
+/** A repeat of these is refused with this status if the first try succeeded. */
+const DONE_IS: { [N in Name]?: number } = { deleteWebhookEndpoint: 404, logout: 401 };
+
+/** Makes the call of an operation. */
+export function operation<N extends Name>(name: N, send: Send): Operation<N> {
+  const [route, kind] = TABLE[name] as [route: string, kind: 'list' | 'send' | 'call'];
+  const [method = '', template = ''] = route.split(' ');
+  const perform = (...args: unknown[]): unknown => {
+    const path = template.replace(/\{\w+\}/g, () => encodeURIComponent(String(args.shift())));
+    const input = kind === 'call' ? undefined : (args.shift() as object | undefined);
+    const call = { method, path, options: args[0] as CallOptions | undefined, doneIs: DONE_IS[name] };
+    const sendWith = <T>(sent?: object): Promise<T> =>
+      send({ ...call, ...(method === 'GET' ? { query: sent } : { body: sent }) });
+    return kind === 'list' ? listOf((next) => sendWith<Page>({ ...input, ...next })) : sendWith(input);
+  };
+  return perform as Operation<N>;
+}
+
+function listOf<P extends Page>(read: (next: object) => Promise<P>): List<P> {
+  async function* pages({ cursor }: { cursor?: string | undefined } = {}): AsyncGenerator<P, void> {
+    for (let next: object | undefined = cursor === undefined ? {} : { cursor }; next !== undefined;) {
+      const page: P = await read(next);
+      yield page;
+      next = page.next_cursor ? { cursor: page.next_cursor } : page.has_more ? { after: page.next_after } : undefined;
+    }
+  }
+  return {
+    pages,
+    async *[Symbol.asyncIterator]() {
+      for await (const { data } of pages()) yield* data;
+    },
+  };
+}

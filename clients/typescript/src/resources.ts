@@ -1,0 +1,105 @@
+import type { EventPage } from './generated/types.gen.js';
+import type { CallOptions } from './http.js';
+import { type Name, operation, type Operation, type Send } from './operations.js';
+
+/** Each method of the client, and its operation. */
+const RESOURCES = {
+  orders: {
+    create: 'createOrder',
+    get: 'getOrder',
+    byExternalId: 'getOrderByExternalId',
+    list: 'listOrders',
+    search: 'searchOrders',
+    amend: 'amendOrder',
+    hold: 'holdRedemption',
+    complete: 'completeOrder',
+    cancel: 'cancelOrder',
+    changeCustomer: 'changeCustomer',
+    timeline: 'getOrderTimeline',
+  },
+  refunds: {
+    create: 'createRefund',
+    quote: 'quoteRefund',
+    list: 'listRefunds',
+    get: 'getRefund',
+    listAll: 'listAllRefunds',
+  },
+  quotes: { create: 'createQuote' },
+  wallets: {
+    search: 'searchWallet',
+    get: 'getWallet',
+    credits: 'listWalletCredits',
+    entries: 'listWalletEntries',
+    expiring: 'listWalletExpiring',
+  },
+  grants: { create: 'createGrant', get: 'getGrant', void: 'voidGrant', list: 'listGrants' },
+  customers: { list: 'listCustomers', export: 'exportCustomer', erase: 'eraseCustomer' },
+  credits: { list: 'listCredits' },
+  events: { list: 'listEvents', get: 'getEvent' },
+  webhookEndpoints: {
+    create: 'createWebhookEndpoint',
+    list: 'listWebhookEndpoints',
+    get: 'getWebhookEndpoint',
+    replace: 'replaceWebhookEndpoint',
+    delete: 'deleteWebhookEndpoint',
+    ping: 'pingWebhookEndpoint',
+    rotateSecret: 'rotateWebhookSecret',
+    enable: 'enableWebhookEndpoint',
+    seek: 'seekWebhookEndpoint',
+  },
+  policy: { get: 'getPolicy' },
+  users: {
+    create: 'createUser',
+    list: 'listUsers',
+    get: 'getUser',
+    change: 'changeUser',
+    renewPassword: 'renewPassword',
+  },
+  reports: {
+    ledger: 'reportLedger',
+    outstanding: 'reportOutstanding',
+    expiring: 'reportExpiring',
+    frequent: 'reportFrequent',
+    customers: 'reportCustomers',
+    grants: 'reportGrants',
+  },
+} as const satisfies Record<string, Record<string, Name>>;
+
+type Table = typeof RESOURCES;
+type Methods<T> = { readonly [M in keyof T]: T[M] extends Name ? Operation<T[M]> : never };
+type Reports = Methods<Table['reports']>;
+type Query<R extends keyof Reports> = NonNullable<Parameters<Reports[R]>[0]>;
+
+/** What is not one operation. */
+interface Additions {
+  readonly events: {
+    /** The pages of the feed until its end. Store the `next_after` of each with what you made of its events. */
+    pages(...args: Parameters<Operation<'listEvents'>>): AsyncIterable<EventPage>;
+  };
+  readonly reports: {
+    /** A report as CSV; that of `pt-BR` is for spreadsheets in Brazil. */
+    csv<R extends keyof Reports>(
+      name: R,
+      query: Query<R>,
+      language?: 'en' | 'pt-BR',
+      options?: CallOptions,
+    ): Promise<string>;
+  };
+}
+
+export type Resources = { readonly [R in keyof Table]: Methods<Table[R]> } & Additions;
+
+/** Makes the methods of the client. */
+export function resources(send: Send): Resources {
+  const made = Object.entries(RESOURCES).map(([resource, methods]) => {
+    const calls = Object.entries<Name>(methods).map(([method, name]) => [method, operation(name, send)]);
+    return [resource, Object.fromEntries(calls) as object];
+  });
+  const all = Object.fromEntries(made) as Resources;
+  all.events.pages = (...args) => all.events.list(...args).pages();
+  all.reports.csv = (name, query, language, options) => {
+    const csv = language === 'pt-BR' ? { csv: language } : {};
+    return send({ method: 'GET', path: `/reports/${name}`, query: { ...query, ...csv }, accept: 'text/csv', options });
+  };
+  return all;
+}

@@ -1,0 +1,68 @@
+import type { Event } from './generated/types.gen.js';
+
+export type { Event } from './generated/types.gen.js';
+
+/** What a request to a webhook endpoint contains: one event, or several if the endpoint has a `batch`. */
+export type Received = Event | { data: Event[] };
+
+/** The request does not come from the service, or it is too old: respond with 400. */
+export class WebhookError extends Error {
+  override readonly name = 'WebhookError';
+}
+
+type HeaderFields = Headers | Record<string, string | string[] | undefined>;
+
+/** How much the clocks may differ, and how long a request may be on its way, in seconds. */
+const TOLERANCE_SECONDS = 300;
+
+function field(headers: HeaderFields, name: string): string {
+  const value = headers instanceof Headers ? headers.get(name) : headers[name];
+  if (typeof value !== 'string') throw new WebhookError(`the header ${name} is missing`);
+  return value;
+}
+
+const bytesOf = (base64: string): Uint8Array<ArrayBuffer> => Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
+
+/** Whether one of the signatures is that of the content: while a secret is replaced, there are two. */
+async function isSigned(content: Uint8Array<ArrayBuffer>, signatures: string, secret: string): Promise<boolean> {
+  const algorithm = { name: 'HMAC', hash: 'SHA-256' };
+  const key = await crypto.subtle.importKey('raw', bytesOf(secret.replace(/^whsec_/, '')), algorithm, false, [
+    'verify',
+  ]);
+  for (const signature of signatures.split(' ')) {
+    const [version, base64 = ''] = signature.split(',');
+    if (version !== 'v1' || !/^[A-Za-z0-9+/]{43}=$/.test(base64)) continue;
+    // `verify` compares in constant time.
+    if (await crypto.subtle.verify(algorithm, key, bytesOf(base64), content)) return true;
+  }
+  return false;
+}
+
+/**
+ * Verifies a request to a webhook endpoint (Standard Webhooks).
+ *
+ * @param rawBody the bytes as they came, not what a JSON parser made of them
+ * @param secret `whsec_…`
+ * @returns the event, whose `type` selects its `data`, or a batch. Types are added over time: ignore those that you do
+ * not know
+ * @throws WebhookError if the signature is missing or wrong, or the request is too old
+ */
+export async function verify(
+  rawBody: string | Uint8Array,
+  headers: HeaderFields,
+  secret: string,
+  { tolerance = TOLERANCE_SECONDS }: { tolerance?: number | undefined } = {},
+): Promise<Received> {
+  const timestamp = field(headers, 'webhook-timestamp');
+  if (!/^\d+$/.test(timestamp)) throw new WebhookError('the header webhook-timestamp is not a number of seconds');
+  if (Math.abs(Date.now() / 1000 - Number(timestamp)) > tolerance) throw new WebhookError('the timestamp is too old');
+  const encoder = new TextEncoder();
+  const head = encoder.encode(`${field(headers, 'webhook-id')}.${timestamp}.`);
+  const body = typeof rawBody === 'string' ? encoder.encode(rawBody) : rawBody;
+  const content = new Uint8Array(head.length + body.length);
+  content.set(head);
+  content.set(body, head.length);
+  if (!(await isSigned(content, field(headers, 'webhook-signature'), secret)))
+    throw new WebhookError('no signature is that of the body');
+  return JSON.parse(new TextDecoder().decode(body)) as Received;
+}
