@@ -41,7 +41,8 @@ const PATTERNS = WORDS.map(([words, instead]) => ({
   pattern: new RegExp(`(?<![\\w-])(?:${words})(?![\\w-])`, 'gi'),
   instead,
 }));
-const FILES = ['*.ts', '*.mjs', '*.md', '*.yml', '*.yaml', 'Dockerfile', '.env.example', '.ci/*'];
+// The words are English, so the Portuguese pages are not searched.
+const FILES = ['*.ts', '*.mjs', '*.md', '*.yml', '*.yaml', 'Dockerfile', '.env.example', '.ci/*', ':!*pt-BR*'];
 
 const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard', '--', ...FILES], {
   encoding: 'utf8',

@@ -12,27 +12,28 @@ const DEMO = { email: 'demo@example.com', password: 'demo-password-2026', docume
 
 /** Commands of the page, and the responses that the page shows below them. */
 interface Block {
+  page: string;
   line: number;
   commands: string;
   answers: { status: number; body: unknown }[];
 }
 
-const PAGE = readFileSync('docs/checkout.md', 'utf8');
-const BLOCKS = blocksOf(PAGE);
+const BLOCKS = ['docs/checkout.md', 'docs/pt-BR/comecar.md'].flatMap(blocksOf);
 
 /** @throws if a fenced block is neither commands nor the responses to the commands before it. */
 function blocksOf(page: string): Block[] {
+  const content = readFileSync(page, 'utf8');
   const blocks: Block[] = [];
   let fences = 0;
-  for (const { 1: language, 2: text = '', index } of page.matchAll(/^```(\w*)\n(.*?)^```$/gms)) {
+  for (const { 1: language, 2: text = '', index } of content.matchAll(/^```(\w*)\n(.*?)^```$/gms)) {
     fences += 2;
-    const line = page.slice(0, index).split('\n').length;
+    const line = content.slice(0, index).split('\n').length;
     const before = blocks.at(-1);
-    if (language === 'sh') blocks.push({ line, commands: text, answers: [] });
+    if (language === 'sh') blocks.push({ page, line, commands: text, answers: [] });
     else if (language === 'json' && before?.answers.length === 0) before.answers = answersIn(text);
-    else throw new Error(`docs/checkout.md:${line}: this block is not run`);
+    else throw new Error(`${page}:${line}: this block is not run`);
   }
-  if (page.match(/^\s*(```|~~~)/gm)?.length !== fences) throw new Error('docs/checkout.md has a block that is not run');
+  if (content.match(/^\s*(```|~~~)/gm)?.length !== fences) throw new Error(`${page} has a block that is not run`);
   return blocks;
 }
 
@@ -44,9 +45,12 @@ function answersIn(text: string): Block['answers'] {
     .map((answer) => ({ status: Number(answer.slice(0, 3)), body: JSON.parse(answer.slice(4)) as unknown }));
 }
 
-const describeShell = describeIf(hasShell, 'the commands of docs/checkout.md, because bash, curl or sed is missing');
+const describeShell = describeIf(
+  hasShell,
+  'the commands of docs/checkout.md and docs/pt-BR/comecar.md, because bash, curl or sed is missing',
+);
 
-describeShell('docs/checkout.md', () => {
+describeShell('the pages to paste', () => {
   const { service, merchant } = useService();
   let shell: Shell;
 
@@ -81,7 +85,7 @@ describeShell('docs/checkout.md', () => {
     }
   });
 
-  it.each(BLOCKS)('the commands at docs/checkout.md:$line have the responses that the page shows', async (block) => {
+  it.each(BLOCKS)('the commands at $page:$line have the responses that the page shows', async (block) => {
     const output = await paste(block.commands);
     const answers = answersIn(output);
     expect({ output, answers }).toMatchObject({ output, answers: block.answers });
@@ -89,5 +93,5 @@ describeShell('docs/checkout.md', () => {
     expect(output.split('\n').filter((line) => line !== '' && !/^\d{3} \{/.test(line))).toEqual([]);
   });
 
-  it('the responses of docs/checkout.md leave amounts that agree with the ledger', () => expectInvariants(service));
+  it('the responses of these pages leave amounts that agree with the ledger', () => expectInvariants(service));
 });

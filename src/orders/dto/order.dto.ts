@@ -101,7 +101,8 @@ export class ToRedeemDto {
   readonly returned!: string;
 }
 
-const TO_RECEIVE_STATUSES = [
+/** What became of the cashback of an order (`to_receive.status`). */
+export const TO_RECEIVE_STATUSES = [
   'quoted',
   'pending',
   'available',
