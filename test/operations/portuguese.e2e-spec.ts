@@ -50,21 +50,29 @@ function differences(english: Section, portuguese: Section): string[] {
   return found;
 }
 
+/** Says from which heading on two pages differ that do not have the same headings. */
+function firstHeading(sources: Section[], translation: Section[], english: string, portuguese: string): string {
+  const index = sources.findIndex((source, at) => {
+    const target = translation[at];
+    return !target || levelOf(source) !== levelOf(target) || differences(source, target).length > 0;
+  });
+  const from = sources.at(index)?.heading;
+  return `${portuguese} has ${translation.length} headings, and ${english} ${sources.length}: compare from “${from}” on`;
+}
+
 /** Returns one line per difference: where, what to do there, and the English section that says it. */
 function followUp({ english, portuguese, translated, own = 0, columns }: Pair): string[] {
   const sources = sectionsOf(english, columns).slice(0, translated);
   const translations = sectionsOf(portuguese, columns);
   const translation = translations.slice(0, translations.length - own);
-  const moved = sources.findIndex((source, index) => translation[index]?.heading.indexOf(' ') !== levelOf(source));
-  if (moved >= 0) return [`${portuguese}: translate the heading “${sources[moved]?.heading}” of ${english}`];
-  const extra = translation.slice(sources.length).map(({ heading }) => `${portuguese}: remove “${heading}”`);
-  const changed = sources.flatMap((source, index) => {
+  const levels = (sections: Section[]): string => sections.map(levelOf).join();
+  if (levels(sources) !== levels(translation)) return [firstHeading(sources, translation, english, portuguese)];
+  return sources.flatMap((source, index) => {
     const target = translation[index] as Section;
     return differences(source, target).map(
       (what) => `${portuguese}, “${target.heading}”: ${what}; see ${english}, “${source.heading}”`,
     );
   });
-  return [...changed, ...extra];
 }
 
 /** Returns the rows of the tables under a heading: the word in backticks, and the sentence in the last column. */
@@ -77,7 +85,7 @@ const membersIn = (file: string): string[] =>
   [...read(file).matchAll(/readonly (\w+)!/g)].map(([, name]) => name ?? '');
 const membersOf = (code: ProblemCode): string[] => Object.keys(entryOf(code).members ?? {});
 
-/** Returns the sentences that people cannot be shown: too long, not plain, or with a member that is not there. */
+/** Returns whether a sentence is too short or long, not plain, or has a member that is not there. */
 const unfit = (sentence: string, members: string[]): boolean =>
   sentence.length < 10 ||
   sentence.length > 120 ||
