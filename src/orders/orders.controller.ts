@@ -8,15 +8,18 @@ import { CurrentCaller, IdParam, IfMatch, MerchantId } from '../http/decorators.
 import { ApiCreated, ApiProblems } from '../openapi/decorators.js';
 import { markCreated } from '../http/responses.js';
 import { Heavy, LocksRows } from '../http/admission.js';
+import { PageQueryDto } from '../http/page-query.dto.js';
 import { AmendOrderDto, CreateOrderDto } from './dto/create-order.dto.js';
 import { CancelOrderDto, CompleteOrderDto, SetRedemptionDto } from './dto/finish-order.dto.js';
 import { ChangeCustomerDto, CustomerChangeDto } from './dto/customer-change.dto.js';
 import { ListOrdersDto, OrderPageDto } from './dto/list-orders.dto.js';
 import { OrderDto } from './dto/order.dto.js';
 import { SearchOrdersDto } from './dto/search-orders.dto.js';
+import { TimelinePageDto } from './dto/timeline.dto.js';
 import { CustomerChangesService } from './customer-changes.service.js';
 import { OrderLifecycleService } from './order-lifecycle.service.js';
 import { OrderListingService } from './order-listing.service.js';
+import { OrderTimelineService } from './order-timeline.service.js';
 import { OrdersService } from './orders.service.js';
 
 @MerchantController('orders', 'orders')
@@ -26,6 +29,7 @@ export class OrdersController {
     private readonly listing: OrderListingService,
     private readonly lifecycle: OrderLifecycleService,
     private readonly customerChanges: CustomerChangesService,
+    private readonly timeline: OrderTimelineService,
   ) {}
 
   /**
@@ -105,6 +109,24 @@ export class OrdersController {
   @ApiProblems.read()
   getOrderByExternalId(@MerchantId() merchantId: string, @Param('external_id') externalId: string): Promise<OrderDto> {
     return this.orders.getByExternalId(merchantId, externalId);
+  }
+
+  /**
+   * Read what happened to an order
+   *
+   * @remarks Returns the order's timeline, oldest first, one page at a time: what happened to it, and the cashback that
+   * it moved. Holds, amendments and renewals are only in the events. Continue with `next_cursor` until it is null.
+   */
+  @Get(':id/timeline')
+  @Requires()
+  @Heavy()
+  @ApiProblems.query('not_found')
+  getOrderTimeline(
+    @MerchantId() merchantId: string,
+    @IdParam('The order') id: string,
+    @Query() query: PageQueryDto,
+  ): Promise<TimelinePageDto> {
+    return this.timeline.list(merchantId, id, query);
   }
 
   /**

@@ -8,6 +8,7 @@ import { OrderTransactionsService } from './order-transactions.service.js';
 import { OrderExpiryService } from './order-expiry.service.js';
 import { OrderLifecycleService } from './order-lifecycle.service.js';
 import { OrderListingService } from './order-listing.service.js';
+import { OrderTimelineService } from './order-timeline.service.js';
 import { OrderStore } from './order.store.js';
 import { OrdersController } from './orders.controller.js';
 import { OrdersService } from './orders.service.js';
@@ -22,6 +23,7 @@ import { RefundsService } from './refunds.service.js';
   providers: [
     OrdersService,
     OrderListingService,
+    OrderTimelineService,
     QuotesService,
     OrderLifecycleService,
     OrderExpiryService,

@@ -5,7 +5,7 @@ import { amountsOf, exactCents } from '../common/money.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import type { ExpiringReportDto } from './dto/report.dto.js';
-import { queryNamed } from './named-query.js';
+import { queryNamed } from '../database/named-query.js';
 import { ofUnspent } from './unspent.js';
 
 const CREDITS = ofUnspent('c.expires_at AS at, SUM(c.remaining_cents) AS expiring, SUM(c.held_cents) AS held');

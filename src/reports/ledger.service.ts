@@ -9,7 +9,7 @@ import { MerchantsService } from '../merchants/merchants.service.js';
 import type { LedgerBy, LedgerReportDto } from './dto/report.dto.js';
 import { sumsOfEntries, type SumRow } from './ledger-sums.js';
 import { refuseMany, refusePeriod } from './limits.js';
-import { queryNamed } from './named-query.js';
+import { queryNamed } from '../database/named-query.js';
 
 const ZERO_CENTS = {
   opening: 0,

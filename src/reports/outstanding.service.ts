@@ -8,7 +8,7 @@ import { MerchantsService } from '../merchants/merchants.service.js';
 import type { OutstandingReportDto, OutstandingRowDto } from './dto/report.dto.js';
 import { type LedgerRow, LedgerService } from './ledger.service.js';
 import { refuseMany } from './limits.js';
-import { queryNamed } from './named-query.js';
+import { queryNamed } from '../database/named-query.js';
 import { ofUnspent } from './unspent.js';
 
 /** The days from now of which `expiring_in_30_days` is the sum. */

@@ -79,6 +79,7 @@ const FREE = [
   'GET /orders/{id}',
   'GET /orders/{id}/refunds',
   'GET /orders/{id}/refunds/{refund_id}',
+  'GET /orders/{id}/timeline',
   'GET /policy',
   'GET /wallets/{id}',
   'GET /wallets/{id}/credits',

@@ -164,6 +164,9 @@ export async function useEveryOperation(send: Send): Promise<void> {
   );
   await send('post', '/orders/{id}/refunds', { external_id: 'r-1', amount: '51.00' }, { id });
   await send('post', '/orders/{id}/refunds', { external_id: 'r-2', amount: '151.00' }, { id });
+  for (const query of ['', '?limit=1', '?limit=0'])
+    await send('get', '/orders/{id}/timeline', undefined, { id }, query);
+  await send('get', '/orders/{id}/timeline', undefined, { id: aUuid() });
   await send('get', '/orders/{id}/refunds', undefined, { id }, '?limit=1');
   await send('get', '/orders/{id}/refunds', undefined, { id }, '?limit=0');
   await send('get', '/orders/{id}/refunds/{refund_id}', undefined, { id, refund_id: refund.body.id });

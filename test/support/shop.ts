@@ -15,6 +15,7 @@ import type {
   OrderRefundedData,
 } from '../../src/events/dto/event.dto.js';
 import type { OrderDto } from '../../src/orders/dto/order.dto.js';
+import type { TimelineLineDto } from '../../src/orders/dto/timeline.dto.js';
 import type { CurrentPolicyDto } from '../../src/orders/dto/policy.dto.js';
 import type { QuoteDto } from '../../src/orders/dto/quote.dto.js';
 import type { CustomerChangeDto } from '../../src/orders/dto/customer-change.dto.js';
@@ -36,6 +37,7 @@ export type Json<T> = T extends Date ? string : T extends object ? { [Member in 
 export type Order = Json<OrderDto>;
 export type Refund = Json<RefundDto>;
 export type RefundQuote = Json<RefundQuoteDto>;
+export type TimelineLine = Json<TimelineLineDto>;
 export type CustomerChange = Json<CustomerChangeDto>;
 export type Quote = Json<QuoteDto>;
 export type PolicyRules = Json<CurrentPolicyDto>;
@@ -307,6 +309,10 @@ export class Shop {
   /** @param query such as `status=pending&limit=1` */
   orders(query = ''): Call<Page<Order>> {
     return this.send('GET', `/orders${query && `?${query}`}`, {}, 200);
+  }
+
+  timeline({ id }: Identified, query = ''): Call<Page<TimelineLine>> {
+    return this.send('GET', `/orders/${id}/timeline${query && `?${query}`}`, {}, 200);
   }
 
   searchOrders(body: unknown): Call<Page<Order>> {
