@@ -3,13 +3,13 @@ import type { EntityManager } from 'typeorm';
 import type { EntryKind } from '../cashback/entry.entity.js';
 import { addDays, firstOfNextMonth, startOfDay } from '../common/calendar-days.js';
 import { amountsOf, exactCents } from '../common/money.js';
+import { queryNamed } from '../database/named-query.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { LedgerPosition } from '../merchants/ledger-position.entity.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import type { LedgerBy, LedgerReportDto } from './dto/report.dto.js';
 import { sumsOfEntries, type SumRow } from './ledger-sums.js';
 import { refuseMany, refusePeriod } from './limits.js';
-import { queryNamed } from '../database/named-query.js';
 
 const ZERO_CENTS = {
   opening: 0,

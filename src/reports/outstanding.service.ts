@@ -1,15 +1,15 @@
 import { Injectable } from '@nestjs/common';
+import { ofUnspent } from '../cashback/unspent.js';
 import { addDays, dayOf, startOfDay } from '../common/calendar-days.js';
 import { after, Clock, DAY_MS } from '../common/clock.js';
 import { amountsOf, exactCents } from '../common/money.js';
 import { validationFailed } from '../common/problem.js';
+import { queryNamed } from '../database/named-query.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import type { OutstandingReportDto, OutstandingRowDto } from './dto/report.dto.js';
 import { type LedgerRow, LedgerService } from './ledger.service.js';
 import { refuseMany } from './limits.js';
-import { queryNamed } from '../database/named-query.js';
-import { ofUnspent } from './unspent.js';
 
 /** The days from now of which `expiring_in_30_days` is the sum. */
 const EXPIRING_DAYS = 30;

@@ -3,11 +3,10 @@ import { Requires } from '../auth/caller.guard.js';
 import { MerchantController } from '../auth/merchant-controller.js';
 import { Heavy } from '../http/admission.js';
 import { MerchantId } from '../http/decorators.js';
+import { ExpiringReportDto, ExpiringRowDto } from '../wallets/dto/expiring.dto.js';
 import { Report } from './csv.interceptor.js';
 import {
   ExpiringQueryDto,
-  ExpiringReportDto,
-  ExpiringRowDto,
   FrequentQueryDto,
   FrequentReportDto,
   FrequentRowDto,

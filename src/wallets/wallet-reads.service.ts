@@ -3,6 +3,7 @@ import { type EntityManager, LessThan, MoreThan } from 'typeorm';
 import { readUserNames } from '../auth/user-names.service.js';
 import { Credit } from '../cashback/credit.entity.js';
 import { Entry } from '../cashback/entry.entity.js';
+import { expiringByMonth } from '../cashback/expiring.js';
 import { summarize, type WalletSummary } from '../cashback/wallet-sums.js';
 import { type CreditPosition, openCredits } from '../cashback/wallet-credits.js';
 import { Wallet, type WalletOwner } from '../cashback/wallet.entity.js';
@@ -13,6 +14,7 @@ import { ALL_MERCHANTS } from '../database/by-merchant.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import type { CreditDto, CreditPageDto } from './dto/credit.dto.js';
+import type { ExpiringReportDto } from './dto/expiring.dto.js';
 import type { EntryDto, EntryPageDto, WalletDto } from './dto/wallet.dto.js';
 import { readNames } from './external-names.js';
 import { nameable, toCreditDto, toEntryDto, toWalletDto, unknownCustomer } from './wallet.mapper.js';
@@ -57,6 +59,16 @@ export class WalletReadsService {
     return this.unitOfWork.snapshot(async (manager) =>
       this.#credits(manager, await find(manager, { id: walletId, merchantId }), timeZone, page),
     );
+  }
+
+  /** Returns what expires in this month and the following ones. @throws Problem not_found, as `get`. */
+  async expiring(merchantId: string, walletId: string, months: number): Promise<ExpiringReportDto> {
+    const { timeZone } = await this.merchants.policyOf(merchantId);
+    const period = { now: this.clock.now(merchantId), timeZone, months };
+    return this.unitOfWork.snapshot(async (manager) => {
+      const { id, document } = await find(manager, { id: walletId, merchantId });
+      return { data: await expiringByMonth(manager, { id, merchantId, document }, period) };
+    });
   }
 
   /**

@@ -3,6 +3,7 @@ import { Requires } from '../auth/caller.guard.js';
 import { MerchantController } from '../auth/merchant-controller.js';
 import { IdParam, MerchantId } from '../http/decorators.js';
 import { CreditPageDto } from './dto/credit.dto.js';
+import { ExpiringReportDto, WalletExpiringQueryDto } from './dto/expiring.dto.js';
 import { EntryPageDto, SearchWalletDto, WalletDto } from './dto/wallet.dto.js';
 import { WalletReadsService } from './wallet-reads.service.js';
 import { ApiProblems } from '../openapi/decorators.js';
@@ -53,6 +54,23 @@ export class WalletsController {
     @Query() query: PageQueryDto,
   ): Promise<CreditPageDto> {
     return this.reads.credits(merchantId, id, query);
+  }
+
+  /**
+   * Read what will expire of a wallet
+   *
+   * @remarks Returns the customer's cashback that expires in this month and the following ones if nobody spends it, by
+   * the rules of `GET /reports/expiring`.
+   */
+  @Get(':id/expiring')
+  @Heavy()
+  @ApiProblems.query('not_found')
+  getWalletExpiring(
+    @MerchantId() merchantId: string,
+    @IdParam('The wallet') id: string,
+    @Query() { months }: WalletExpiringQueryDto,
+  ): Promise<ExpiringReportDto> {
+    return this.reads.expiring(merchantId, id, months);
   }
 
   /**

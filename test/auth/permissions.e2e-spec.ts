@@ -84,6 +84,7 @@ const FREE = [
   'GET /wallets/{id}',
   'GET /wallets/{id}/credits',
   'GET /wallets/{id}/entries',
+  'GET /wallets/{id}/expiring',
   'POST /auth/logout',
   'POST /auth/password',
   'POST /wallets/search',

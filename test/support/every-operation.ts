@@ -199,6 +199,9 @@ export async function useEveryOperation(send: Send): Promise<void> {
   await send('get', '/wallets/{id}/entries', undefined, { id: wallet.body.id });
   await send('get', '/wallets/{id}/credits', undefined, { id: wallet.body.id });
   await send('get', '/wallets/{id}/credits', undefined, { id });
+  for (const query of ['', '?months=2', '?months=0'])
+    await send('get', '/wallets/{id}/expiring', undefined, { id: wallet.body.id }, query);
+  await send('get', '/wallets/{id}/expiring', undefined, { id });
   await useReports(send);
   const { body: feed } = await waitForEvents(send);
   await send('get', '/events/{id}', undefined, { id: feed.data[0]!.id });

@@ -166,24 +166,6 @@ export class ExpiringQueryDto extends CsvQueryDto {
   readonly months: number = 12;
 }
 
-/** What expires in a month if nobody spends it. */
-@InOrder()
-export class ExpiringRowDto {
-  @ApiProperty({ example: '2026-11' })
-  readonly month!: string;
-
-  @ApiMoney()
-  readonly expiring!: string;
-
-  /** The part that orders hold. */
-  @ApiMoney()
-  readonly held!: string;
-}
-
-export class ExpiringReportDto {
-  readonly data!: ExpiringRowDto[];
-}
-
 export class FrequentQueryDto extends PeriodQueryDto {
   /** The number of orders in a day from which a customer is listed, 2 to 1000. Default: 3. */
   @IsOptional()
