@@ -13,6 +13,9 @@ RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY nest-cli.json tsconfig.json tsconfig.build.json ./
 COPY migrations ./migrations
 COPY src ./src
+COPY clients ./clients
+COPY back-office ./back-office
+COPY tools ./tools
 RUN npm run build
 
 FROM node:24-bookworm-slim

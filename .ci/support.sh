@@ -112,6 +112,11 @@ provide_haproxy() {
   install haproxy haproxy || missing 'the edge' 'haproxy cannot be installed'
 }
 
+# Installs Chromium, for the tests of the back office and of the client in a browser.
+provide_chromium() {
+  install chromium chromium || missing 'the back office' 'chromium cannot be installed'
+}
+
 # Puts `redis-server` on the PATH. The package redis-server would start a service. redis-tools has the same program under
 # another name: its name decides what it does.
 provide_redis() {

@@ -4,6 +4,7 @@ import type { INestApplication } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import helmet from 'helmet';
 import type { Logger } from 'pino';
+import { serveBackOffice } from './http/back-office.js';
 import { allowOrigins, assignRequestId, limitTime, secureResponses } from './http/middleware.js';
 import { logRequests } from './logging/logger.js';
 import { ProblemFilter } from './http/problem.filter.js';
@@ -44,6 +45,7 @@ export function configureApp(app: INestApplication, logger: Logger): void {
     app.use('/docs', helmet({ contentSecurityPolicy: { directives: { 'upgrade-insecure-requests': null } } }));
     serveDocumentation(app);
   }
+  if (config.BACK_OFFICE) serveBackOffice(express);
   limitConnections(app.getHttpServer() as Server, config.KEEP_ALIVE_SECONDS, (problem, requestId) => {
     metrics.refusedBelowHttp(problem);
     logger.info({ request_id: requestId, status: problem.status, code: problem.code }, 'refused_connection');

@@ -26,10 +26,10 @@ const withoutDto = (name) => name.replace(/Dto(?=Writable$|$)/, '');
 const { paths, components } = JSON.parse(readFileSync(DOCUMENT, 'utf8'));
 
 /** `list` has pages, `send` a body or a query, and `call` neither. @param {Operation} operation */
-function kindOf({ operationId, parameters = [], requestBody, responses }) {
+function kindOf({ parameters = [], requestBody, responses }) {
   const reference = responses[200]?.content?.['application/json']?.schema.$ref ?? '';
   const { properties = {} } = components.schemas[reference.slice(reference.lastIndexOf('/') + 1)] ?? {};
-  if ('next_cursor' in properties || operationId.startsWith('list')) return 'list';
+  if ('next_cursor' in properties || 'next_after' in properties) return 'list';
   return requestBody !== undefined || parameters.some((parameter) => parameter.in === 'query') ? 'send' : 'call';
 }
 

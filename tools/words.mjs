@@ -42,7 +42,10 @@ const PATTERNS = WORDS.map(([words, instead]) => ({
   instead,
 }));
 // The words are English, so the Portuguese pages are not searched.
-const FILES = ['*.ts', '*.mjs', '*.md', '*.yml', '*.yaml', 'Dockerfile', '.env.example', '.ci/*', ':!*pt-BR*'];
+const FILES = [
+  ...['*.ts', '*.tsx', '*.mjs', '*.md', '*.yml', '*.yaml', 'Dockerfile', '.env.example', '.ci/*'],
+  ...[':!*pt-BR*', ':!*pt-br*'],
+];
 
 const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard', '--', ...FILES], {
   encoding: 'utf8',

@@ -78,6 +78,9 @@ export class Config {
   @Flag()
   readonly DOCS: boolean = true;
 
+  @Flag()
+  readonly BACK_OFFICE: boolean = true;
+
   @IsOptional()
   @Satisfies(isPublicUrl, 'must be an address such as https://api.shop.example/cashback, without a slash at the end')
   readonly PUBLIC_URL?: string;

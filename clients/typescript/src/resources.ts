@@ -30,7 +30,7 @@ const RESOURCES = {
     get: 'getWallet',
     credits: 'listWalletCredits',
     entries: 'listWalletEntries',
-    expiring: 'listWalletExpiring',
+    expiring: 'getWalletExpiring',
   },
   grants: { create: 'createGrant', get: 'getGrant', void: 'voidGrant', list: 'listGrants' },
   customers: { list: 'listCustomers', export: 'exportCustomer', erase: 'eraseCustomer' },

@@ -12,12 +12,14 @@ export interface Operations {
   getUser: [api.GetUserData, api.GetUserResponses];
   changeUser: [api.ChangeUserData, api.ChangeUserResponses];
   renewPassword: [api.RenewPasswordData, api.RenewPasswordResponses];
+  getMe: [api.GetMeData, api.GetMeResponses];
   createOrder: [api.CreateOrderData, api.CreateOrderResponses];
   listOrders: [api.ListOrdersData, api.ListOrdersResponses];
   searchOrders: [api.SearchOrdersData, api.SearchOrdersResponses];
   getOrder: [api.GetOrderData, api.GetOrderResponses];
   amendOrder: [api.AmendOrderData, api.AmendOrderResponses];
   getOrderByExternalId: [api.GetOrderByExternalIdData, api.GetOrderByExternalIdResponses];
+  getOrderTimeline: [api.GetOrderTimelineData, api.GetOrderTimelineResponses];
   holdRedemption: [api.HoldRedemptionData, api.HoldRedemptionResponses];
   completeOrder: [api.CompleteOrderData, api.CompleteOrderResponses];
   changeCustomer: [api.ChangeCustomerData, api.ChangeCustomerResponses];
@@ -32,6 +34,7 @@ export interface Operations {
   searchWallet: [api.SearchWalletData, api.SearchWalletResponses];
   getWallet: [api.GetWalletData, api.GetWalletResponses];
   listWalletCredits: [api.ListWalletCreditsData, api.ListWalletCreditsResponses];
+  getWalletExpiring: [api.GetWalletExpiringData, api.GetWalletExpiringResponses];
   listWalletEntries: [api.ListWalletEntriesData, api.ListWalletEntriesResponses];
   createGrant: [api.CreateGrantData, api.CreateGrantResponses];
   listGrants: [api.ListGrantsData, api.ListGrantsResponses];
@@ -70,12 +73,14 @@ export const OPERATIONS = {
   getUser: ['GET /users/{id}', 'call'],
   changeUser: ['PUT /users/{id}', 'send'],
   renewPassword: ['POST /users/{id}/password', 'call'],
+  getMe: ['GET /me', 'call'],
   createOrder: ['POST /orders', 'send'],
   listOrders: ['GET /orders', 'list'],
   searchOrders: ['POST /orders/search', 'list'],
   getOrder: ['GET /orders/{id}', 'call'],
   amendOrder: ['PUT /orders/{id}', 'send'],
   getOrderByExternalId: ['GET /orders/by-external-id/{external_id}', 'call'],
+  getOrderTimeline: ['GET /orders/{id}/timeline', 'list'],
   holdRedemption: ['PUT /orders/{id}/redemption', 'send'],
   completeOrder: ['POST /orders/{id}/complete', 'send'],
   changeCustomer: ['PUT /orders/{id}/customer', 'send'],
@@ -90,6 +95,7 @@ export const OPERATIONS = {
   searchWallet: ['POST /wallets/search', 'send'],
   getWallet: ['GET /wallets/{id}', 'call'],
   listWalletCredits: ['GET /wallets/{id}/credits', 'list'],
+  getWalletExpiring: ['GET /wallets/{id}/expiring', 'send'],
   listWalletEntries: ['GET /wallets/{id}/entries', 'list'],
   createGrant: ['POST /grants', 'send'],
   listGrants: ['GET /grants', 'list'],
@@ -102,7 +108,7 @@ export const OPERATIONS = {
   exportCustomer: ['POST /customers/export', 'send'],
   eraseCustomer: ['POST /customers/erase', 'send'],
   createWebhookEndpoint: ['POST /webhook-endpoints', 'send'],
-  listWebhookEndpoints: ['GET /webhook-endpoints', 'list'],
+  listWebhookEndpoints: ['GET /webhook-endpoints', 'call'],
   getWebhookEndpoint: ['GET /webhook-endpoints/{id}', 'call'],
   replaceWebhookEndpoint: ['PUT /webhook-endpoints/{id}', 'send'],
   deleteWebhookEndpoint: ['DELETE /webhook-endpoints/{id}', 'call'],

@@ -139,6 +139,22 @@ export type ChangeUser = {
     disabled: boolean;
 };
 
+export type Merchant = {
+    id: string;
+    name: string;
+};
+
+export type Me = {
+    user_id: string;
+    name: string;
+    email: string;
+    /**
+     * What it may do now; it can be empty.
+     */
+    permissions: Array<Permission>;
+    merchant: Merchant;
+};
+
 export type CreateOrderItem = {
     /**
      * Your ID of the item.
@@ -448,6 +464,52 @@ export type SearchOrders = {
      * The `next_cursor` of the previous page.
      */
     cursor?: string;
+};
+
+/**
+ * `created`, `expired`, `completed`, `cancelled`, `customer_changed` and `refunded` happened to the order. `available`: the cashback that it earned became available. All others are kinds of ledger entries; `expire` is of the cashback that it earned.
+ */
+export type TimelineType = 'created' | 'expired' | 'completed' | 'cancelled' | 'redeem' | 'earn' | 'customer_changed' | 'move_out' | 'move_in' | 'refunded' | 'return' | 'take_back' | 'repay' | 'debt' | 'available' | 'expire';
+
+export type TimelineLine = {
+    at: string;
+    /**
+     * `created`, `expired`, `completed`, `cancelled`, `customer_changed` and `refunded` happened to the order. `available`: the cashback that it earned became available. All others are kinds of ledger entries; `expire` is of the cashback that it earned.
+     */
+    type: TimelineType;
+    /**
+     * Of `completed`, the total; of `refunded`, the refunded part of it; otherwise the cashback, signed as in the
+     * statement. Null if nothing moved.
+     */
+    amount: string | null;
+    /**
+     * Who did it; null for what a date does.
+     */
+    by: By | null;
+    /**
+     * Where it happened; null if that is not known, and for what a date does.
+     */
+    store: string | null;
+    /**
+     * The refund that it belongs to, if any.
+     */
+    refund_id: string | null;
+    /**
+     * Your ID of that refund.
+     */
+    refund_external_id: string | null;
+    /**
+     * Why, if the request said it: of `cancelled`, `customer_changed` and `refunded`.
+     */
+    reason: string | null;
+};
+
+export type TimelinePage = {
+    data: Array<TimelineLine>;
+    /**
+     * The `cursor` for the next page; null on the last page.
+     */
+    next_cursor: string | null;
 };
 
 export type AmendOrder = {
@@ -1004,6 +1066,11 @@ export type Wallet = {
      */
     id: string | null;
     /**
+     * The taxpayer number; a UUID in its place for a customer who was erased. For an unknown customer, the one that you
+     * sent.
+     */
+    document: string;
+    /**
      * Cashback that the customer can spend now.
      */
     available: string;
@@ -1094,6 +1161,19 @@ export type CreditPage = {
      * The `cursor` for the next page; null on the last page.
      */
     next_cursor: string | null;
+};
+
+export type ExpiringRow = {
+    month: string;
+    expiring: string;
+    /**
+     * The part that orders hold.
+     */
+    held: string;
+};
+
+export type ExpiringReport = {
+    data: Array<ExpiringRow>;
 };
 
 /**
@@ -1828,7 +1908,11 @@ export type Seek = {
     /**
      * The next event is the first one after this `sequence`; 0 is the beginning of the feed.
      */
-    after: number;
+    after?: number;
+    /**
+     * The next event is the first one whose `timestamp` is this instant or later; the oldest that is kept, at least.
+     */
+    from?: string;
 };
 
 export type LedgerRow = {
@@ -1916,19 +2000,6 @@ export type OutstandingReport = {
     as_of: string;
     data: Array<OutstandingRow>;
     total: OutstandingRow;
-};
-
-export type ExpiringRow = {
-    month: string;
-    expiring: string;
-    /**
-     * The part that orders hold.
-     */
-    held: string;
-};
-
-export type ExpiringReport = {
-    data: Array<ExpiringRow>;
 };
 
 export type OrdersBy = {
@@ -4371,6 +4442,41 @@ export type RenewPasswordResponses = {
 
 export type RenewPasswordResponse = RenewPasswordResponses[keyof RenewPasswordResponses];
 
+export type GetMeData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/me';
+};
+
+export type GetMeErrors = {
+    /**
+     * `missing_token`: An access token is required
+     *
+     * `invalid_token`: The access token is not valid
+     */
+    401: ({
+        code: 'missing_token';
+    } & MissingTokenProblem) | ({
+        code: 'invalid_token';
+    } & InvalidTokenProblem);
+    /**
+     * What every operation can return: one example per code
+     */
+    default: Problem;
+};
+
+export type GetMeError = GetMeErrors[keyof GetMeErrors];
+
+export type GetMeResponses = {
+    /**
+     * OK
+     */
+    200: Me;
+};
+
+export type GetMeResponse = GetMeResponses[keyof GetMeResponses];
+
 export type ListOrdersData = {
     body?: never;
     path?: never;
@@ -4699,6 +4805,69 @@ export type GetOrderByExternalIdResponses = {
 };
 
 export type GetOrderByExternalIdResponse = GetOrderByExternalIdResponses[keyof GetOrderByExternalIdResponses];
+
+export type GetOrderTimelineData = {
+    body?: never;
+    path: {
+        /**
+         * The order
+         */
+        id: string;
+    };
+    query?: {
+        /**
+         * Maximum number of elements, 1 to 100. Default: 20.
+         */
+        limit?: number;
+        /**
+         * The `next_cursor` of the previous page.
+         */
+        cursor?: string;
+    };
+    url: '/orders/{id}/timeline';
+};
+
+export type GetOrderTimelineErrors = {
+    /**
+     * `malformed_request`: The request is not valid HTTP
+     *
+     * `malformed_json`: The request body is not valid JSON
+     *
+     * `validation_failed`: The request is not valid
+     */
+    400: ({
+        code: 'malformed_request';
+    } & MalformedRequestProblem) | ({
+        code: 'malformed_json';
+    } & MalformedJsonProblem) | ({
+        code: 'validation_failed';
+    } & ValidationFailedProblem);
+    /**
+     * `route_not_found`: The path does not exist
+     *
+     * `not_found`: The resource does not exist
+     */
+    404: ({
+        code: 'route_not_found';
+    } & RouteNotFoundProblem) | ({
+        code: 'not_found';
+    } & NotFoundProblem);
+    /**
+     * What every operation can return: one example per code
+     */
+    default: Problem;
+};
+
+export type GetOrderTimelineError = GetOrderTimelineErrors[keyof GetOrderTimelineErrors];
+
+export type GetOrderTimelineResponses = {
+    /**
+     * OK
+     */
+    200: TimelinePage;
+};
+
+export type GetOrderTimelineResponse = GetOrderTimelineResponses[keyof GetOrderTimelineResponses];
 
 export type HoldRedemptionData = {
     body: SetRedemption;
@@ -5519,6 +5688,65 @@ export type ListWalletCreditsResponses = {
 
 export type ListWalletCreditsResponse = ListWalletCreditsResponses[keyof ListWalletCreditsResponses];
 
+export type GetWalletExpiringData = {
+    body?: never;
+    path: {
+        /**
+         * The wallet
+         */
+        id: string;
+    };
+    query?: {
+        /**
+         * The number of months, 1 to 120. Default: 12.
+         */
+        months?: number;
+    };
+    url: '/wallets/{id}/expiring';
+};
+
+export type GetWalletExpiringErrors = {
+    /**
+     * `malformed_request`: The request is not valid HTTP
+     *
+     * `malformed_json`: The request body is not valid JSON
+     *
+     * `validation_failed`: The request is not valid
+     */
+    400: ({
+        code: 'malformed_request';
+    } & MalformedRequestProblem) | ({
+        code: 'malformed_json';
+    } & MalformedJsonProblem) | ({
+        code: 'validation_failed';
+    } & ValidationFailedProblem);
+    /**
+     * `route_not_found`: The path does not exist
+     *
+     * `not_found`: The resource does not exist
+     */
+    404: ({
+        code: 'route_not_found';
+    } & RouteNotFoundProblem) | ({
+        code: 'not_found';
+    } & NotFoundProblem);
+    /**
+     * What every operation can return: one example per code
+     */
+    default: Problem;
+};
+
+export type GetWalletExpiringError = GetWalletExpiringErrors[keyof GetWalletExpiringErrors];
+
+export type GetWalletExpiringResponses = {
+    /**
+     * OK
+     */
+    200: ExpiringReport;
+};
+
+export type GetWalletExpiringResponse = GetWalletExpiringResponses[keyof GetWalletExpiringResponses];
+
 export type ListWalletEntriesData = {
     body?: never;
     path: {
@@ -5928,6 +6156,14 @@ export type ListEventsData = {
          * Only events after this `sequence`. Default: 0, the beginning.
          */
         after?: number;
+        /**
+         * Start with the first event whose `timestamp` is this instant or later; with the oldest that is kept, at least.
+         */
+        from?: string;
+        /**
+         * Start so that this number of events is left, 1 to 100. With `types`, those of the latest 2,000 events count.
+         */
+        last?: number;
         /**
          * One or more types, separated by commas. Default: all.
          */

@@ -1,0 +1,73 @@
+import { en, type Texts } from './texts/en.js';
+import { ptBR } from './texts/pt-br.js';
+
+export type Language = 'en' | 'pt-BR';
+const LANGUAGE = 'language';
+
+const chosen = localStorage.getItem(LANGUAGE) ?? navigator.language;
+export const language: Language = chosen.startsWith('pt') ? 'pt-BR' : 'en';
+export const t: Texts = language === 'pt-BR' ? ptBR : en;
+
+/** The page starts again with the other language. */
+export function choose(next: Language): void {
+  localStorage.setItem(LANGUAGE, next);
+  location.reload();
+}
+
+const locale = language === 'en' ? 'en-US' : language;
+const currency = new Intl.NumberFormat(locale, { style: 'currency', currency: 'BRL' });
+const percentage = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 2 });
+const wholeNumber = new Intl.NumberFormat(locale);
+// A day has no time zone: it is shown as it is.
+const dayOnly = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' });
+const monthOnly = new Intl.DateTimeFormat(locale, { month: 'short', year: 'numeric', timeZone: 'UTC' });
+let moment = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' });
+let isoDay = new Intl.DateTimeFormat('sv');
+
+/** Shows instants in the merchant's time zone from now on. */
+export function useTimeZone(timeZone: string): void {
+  moment = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short', timeZone });
+  isoDay = new Intl.DateTimeFormat('sv', { timeZone });
+}
+
+/** @param amount such as `"1234.50"`; it never becomes a number */
+export const money = (amount: string): string => currency.format(amount as Intl.StringNumericLiteral);
+export const percent = (rate: string): string => percentage.format(rate as Intl.StringNumericLiteral);
+export const count = (value: number): string => wholeNumber.format(value);
+export const day = (value: string): string => dayOnly.format(new Date(value));
+export const month = (value: string): string => monthOnly.format(new Date(`${value.slice(0, 7)}-01`));
+export const instant = (value: string): string => moment.format(new Date(value));
+
+/** @returns the merchant's day that is so many days from today, as `2026-11-26` */
+export const dayFromToday = (days: number): string => addDays(isoDay.format(new Date()), days);
+
+export function addDays(value: string, days: number): string {
+  const date = new Date(value);
+  date.setUTCDate(date.getUTCDate() + days);
+  return date.toISOString().slice(0, 10);
+}
+
+/** @returns the first day of the month that is so many months from this one */
+export function monthFromNow(months: number): string {
+  const date = new Date(`${dayFromToday(0).slice(0, 7)}-01`);
+  date.setUTCMonth(date.getUTCMonth() + months);
+  return date.toISOString().slice(0, 10);
+}
+
+/** @param text as people write amounts: `1.234,50`, `10` or `10.5` */
+export const amountOf = (text: string): string =>
+  text.includes(',') ? text.replaceAll(/[.\s]|R\$/g, '').replace(',', '.') : text.replaceAll(/\s|R\$/g, '');
+
+/** @returns the digits and letters of a CPF or CNPJ */
+export const documentOf = (text: string): string => text.replaceAll(/[.\-/\s]/g, '').toUpperCase();
+
+export const isDocument = (text: string): boolean => /^(\d{11}|[0-9A-Z]{12}\d{2})$/.test(text);
+
+/** @returns a CPF or CNPJ with punctuation; hidden, only its end; an erased customer has none */
+export function documentText(document: string, hidden = true): string {
+  if (!isDocument(document)) return t.customer.erased;
+  const shown = hidden ? '•'.repeat(document.length - 4) + document.slice(-4) : document;
+  return document.length === 11
+    ? shown.replace(/^(...)(...)(...)(..)$/, '$1.$2.$3-$4')
+    : shown.replace(/^(..)(...)(...)(....)(..)$/, '$1.$2.$3/$4-$5');
+}

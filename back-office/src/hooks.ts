@@ -1,0 +1,92 @@
+import type { List } from '@cashback/client';
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+
+/** The address after `#/`, such as `order/0199…`: it never has a document. */
+export const route = (): string[] => decodeURI(location.hash.slice(2)).split('/');
+export const go = (...parts: string[]): void => void (location.hash = `/${parts.join('/')}`);
+
+export function useRoute(): string[] {
+  const [parts, set] = useState(route);
+  useEffect(() => {
+    const follow = (): void => set(route());
+    addEventListener('hashchange', follow);
+    return () => removeEventListener('hashchange', follow);
+  }, []);
+  return parts;
+}
+
+export interface Loaded<T> {
+  data?: T;
+  error?: unknown;
+  reload(): void;
+}
+
+/** Loads when a dependency changes, and again with `reload`, which keeps what is shown until the answer is there. */
+export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, dependencies: unknown[]): Loaded<T> {
+  const [state, set] = useState<{ data?: T; error?: unknown }>({});
+  const [times, again] = useState(0);
+  useEffect(() => set({}), dependencies);
+  useEffect(() => {
+    const aborted = new AbortController();
+    load(aborted.signal).then(
+      (data) => aborted.signal.aborted || set({ data }),
+      (error: unknown) => aborted.signal.aborted || set({ error }),
+    );
+    return () => aborted.abort();
+  }, [...dependencies, times]);
+  return { ...state, reload: useCallback(() => again((n) => n + 1), []) };
+}
+
+/** What lists of the API have. */
+export interface Page<T> {
+  data: T[];
+  next_cursor: string | null;
+}
+
+export async function firstPage<P extends { data: unknown[] }>(list: List<P>): Promise<P> {
+  for await (const page of list.pages()) return page;
+  throw new Error('a list has a page');
+}
+
+export interface Pages<T> {
+  pages: T[][];
+  isComplete: boolean;
+  isLoading: boolean;
+  error?: unknown;
+  more(): void;
+}
+
+/** Reads a list page by page, and after an error goes on where it was. An empty page, which more can follow, is not shown. */
+export function usePages<T>(list: (signal: AbortSignal) => List<Page<T>>, dependencies: unknown[]): Pages<T> {
+  const [state, set] = useState<Omit<Pages<T>, 'more'>>({ pages: [], isComplete: false, isLoading: true });
+  const reading = useRef({ cursor: null as string | null, isBusy: false, aborted: new AbortController() });
+  const more = useCallback(async () => {
+    const current = reading.current;
+    if (current.isBusy) return;
+    current.isBusy = true;
+    set((before) => ({ ...before, isLoading: true, error: undefined }));
+    try {
+      const { data, next_cursor } = await nextPage(list(current.aborted.signal), current.cursor);
+      if (current !== reading.current) return;
+      current.cursor = next_cursor;
+      set(({ pages }) => ({ pages: [...pages, data], isComplete: next_cursor === null, isLoading: false }));
+    } catch (error) {
+      if (current === reading.current) set((before) => ({ ...before, isLoading: false, error }));
+    } finally {
+      current.isBusy = false;
+    }
+  }, dependencies);
+  useEffect(() => {
+    reading.current = { cursor: null, isBusy: false, aborted: new AbortController() };
+    set({ pages: [], isComplete: false, isLoading: true });
+    void more();
+    return () => reading.current.aborted.abort();
+  }, dependencies);
+  return { ...state, more: () => void more() };
+}
+
+async function nextPage<T>(list: List<Page<T>>, cursor: string | null): Promise<Page<T>> {
+  let page: Page<T> = { data: [], next_cursor: null };
+  for await (page of list.pages(cursor === null ? {} : { cursor })) if (page.data.length > 0) break;
+  return page;
+}

@@ -1,0 +1,117 @@
+import { Cashback, type Me, type Permission, type Policy, type TokenSet } from '@cashback/client';
+
+const TOKENS = 'tokens';
+const TAB = 'tab';
+const ACTIVE = 'active';
+const IDLE_MS = 30 * 60_000;
+
+/** Who uses the page, and the rules of its merchant. */
+export interface Session {
+  me: Me;
+  policy: Policy;
+  can(permission: Permission): boolean;
+}
+
+type Listener = (retrying: boolean) => void;
+const listeners = new Set<Listener>();
+let waiting: ReturnType<typeof setTimeout> | undefined;
+
+/** Calls the listener when a request is repeated, and when that was some time ago. @returns a function that stops it */
+export function onRetrying(listener: Listener): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+function tellRetry(delay: number): void {
+  clearTimeout(waiting);
+  for (const listener of listeners) listener(true);
+  waiting = setTimeout(() => listeners.forEach((listener) => listener(false)), delay + 2000);
+}
+
+/** The tokens are in this tab only: in memory, and for a reload in its session storage. */
+let tokens = JSON.parse(sessionStorage.getItem(TOKENS) ?? 'null') as TokenSet | null;
+
+const ended = new Set<() => void>();
+
+/** Calls the listener when the session has ended, also in the middle of something. @returns a function that stops it */
+export function onEnd(listener: () => void): () => void {
+  ended.add(listener);
+  return () => ended.delete(listener);
+}
+
+const tokenStore = {
+  get: () => Promise.resolve(tokens),
+  set(next: TokenSet | null) {
+    tokens = next;
+    if (next) sessionStorage.setItem(TOKENS, JSON.stringify(next));
+    else {
+      sessionStorage.removeItem(TOKENS);
+      ended.forEach((listener) => listener());
+    }
+    return Promise.resolve();
+  },
+  lock: <T>(work: () => Promise<T>) => navigator.locks.request('tokens', work) as Promise<T>,
+};
+
+/** The service that serves this page. */
+export const cashback = new Cashback({
+  baseUrl: new URL('..', document.baseURI).href.replace(/\/$/, ''),
+  tokenStore,
+  onRetry: ({ delay }) => tellRetry(delay),
+});
+
+/**
+ * A duplicated tab has a copy of the session storage. Two tabs with one refresh token revoke each other's session, so
+ * each tab holds a lock with its name as long as it exists; the copy does not get it, and logs in for itself.
+ */
+async function leaveCopiedSession(): Promise<void> {
+  const tab = sessionStorage.getItem(TAB) ?? crypto.randomUUID();
+  const isCopy = await new Promise<boolean>((resolve) => {
+    void navigator.locks.request(`tab-${tab}`, { ifAvailable: true }, (lock) => {
+      resolve(lock === null);
+      return lock && new Promise(() => undefined);
+    });
+  });
+  if (!isCopy) return sessionStorage.setItem(TAB, tab);
+  sessionStorage.clear();
+  await tokenStore.set(null);
+  return leaveCopiedSession();
+}
+
+const isIdle = (): boolean => Date.now() - Number(sessionStorage.getItem(ACTIVE) ?? Date.now()) > IDLE_MS;
+const stayActive = (): void => sessionStorage.setItem(ACTIVE, String(Date.now()));
+
+/** Calls `leave` when nobody has used the tab for 30 minutes. @returns a function that stops it */
+export function onIdle(leave: () => void): () => void {
+  stayActive();
+  const timer = setInterval(() => isIdle() && leave(), 15_000);
+  for (const type of ['pointerdown', 'keydown']) addEventListener(type, stayActive);
+  return () => {
+    clearInterval(timer);
+    for (const type of ['pointerdown', 'keydown']) removeEventListener(type, stayActive);
+  };
+}
+
+async function read(): Promise<Session> {
+  const [me, policy] = await Promise.all([cashback.me(), cashback.policy.get()]);
+  return { me, policy, can: (permission) => me.permissions.includes(permission) };
+}
+
+/** @returns the session of this tab before it was reloaded, or null */
+export async function resume(): Promise<Session | null> {
+  await leaveCopiedSession();
+  if (isIdle()) await tokenStore.set(null);
+  return tokens ? read() : null;
+}
+
+export async function logIn(email: string, password: string): Promise<Session> {
+  await cashback.login({ email, password });
+  return read();
+}
+
+/** Ends the session here in any case, and at the service if it answers. */
+export async function logOut(): Promise<void> {
+  await cashback.logout().catch(() => undefined);
+  await tokenStore.set(null);
+  sessionStorage.removeItem(ACTIVE);
+}

@@ -1,0 +1,62 @@
+import type { JSX, TargetedSubmitEvent } from 'preact';
+import { useRef, useState } from 'preact/hooks';
+import { t } from '../format.js';
+import { logIn, type Session } from '../session.js';
+import { Problem } from '../ui.js';
+
+interface LoginProps {
+  onSession: (session: Session) => void;
+  note?: unknown;
+  /** Over what the user was doing, which can have a dialog of its own. */
+  isModal?: boolean;
+}
+
+export function Login({ onSession, note, isModal }: LoginProps): JSX.Element {
+  const busy = useRef(false);
+  const [error, setError] = useState<unknown>(note);
+  const [isBusy, setBusy] = useState(false);
+  const submit = async (event: TargetedSubmitEvent<HTMLFormElement>): Promise<void> => {
+    event.preventDefault();
+    if (busy.current) return;
+    busy.current = true;
+    setBusy(true);
+    setError(undefined);
+    const data = new FormData(event.currentTarget);
+    try {
+      onSession(await logIn(String(data.get('email')), String(data.get('password'))));
+    } catch (caught) {
+      setError(caught);
+    } finally {
+      busy.current = false;
+      setBusy(false);
+    }
+  };
+  const form = (
+    <>
+      <h1>{t.title}</h1>
+      <form onSubmit={submit}>
+        <p class="field">
+          <label for="email">{t.login.email}</label>
+          <input id="email" name="email" type="email" autocomplete="username" required />
+        </p>
+        <p class="field">
+          <label for="password">{t.login.password}</label>
+          <input id="password" name="password" type="password" autocomplete="current-password" required />
+        </p>
+        {error !== undefined && <Problem error={error} />}
+        <button class="primary" disabled={isBusy}>
+          {isBusy ? t.action.working : t.login.logIn}
+        </button>
+      </form>
+    </>
+  );
+  if (!isModal) return <main class="login">{form}</main>;
+  return (
+    <dialog class="login" ref={showModal} onCancel={(event) => event.preventDefault()}>
+      <p>{t.login.ended}</p>
+      {form}
+    </dialog>
+  );
+}
+
+const showModal = (dialog: HTMLDialogElement | null): void => dialog?.showModal();

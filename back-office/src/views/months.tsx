@@ -1,0 +1,121 @@
+import type { LedgerRow } from '@cashback/client';
+import type { JSX } from 'preact';
+import { useRef, useState } from 'preact/hooks';
+import { count, language, month, monthFromNow, t } from '../format.js';
+import { useLoad } from '../hooks.js';
+import { cashback } from '../session.js';
+import { Await, type Column, Money, Problem, Section, Table } from '../ui.js';
+import { save } from './customer.js';
+
+const AMOUNTS = [
+  'opening',
+  'earned',
+  'granted',
+  'redeemed',
+  'returned',
+  'taken_back',
+  'voided',
+  'expired',
+  'closing',
+  'closing_debt',
+] as const;
+
+const amounts: Column<LedgerRow>[] = [
+  { head: t.measure.orders, cell: ({ orders }) => (orders === null ? '–' : count(orders)), isNumber: true },
+  ...AMOUNTS.map((name) => ({
+    head: t.measure[name],
+    cell: (row: LedgerRow) => <Money of={row[name]} />,
+    isNumber: true,
+  })),
+];
+
+const storeColumns: Column<LedgerRow>[] = [
+  { head: t.field.store, cell: ({ store }) => (store === undefined ? t.months.all : (store ?? t.noStore)) },
+  ...amounts,
+];
+
+export function Months(): JSX.Element {
+  const [chosen, choose] = useState(monthFromNow(0));
+  const year = { from: monthFromNow(-11), to: monthFromNow(1) };
+  const months = useLoad((signal) => cashback.reports.ledger({ ...year, by: 'month' }, { signal }), [year.to]);
+  const columns: Column<LedgerRow>[] = [
+    {
+      head: t.months.month,
+      cell: ({ from, closed }) => (
+        <>
+          <button class="link" aria-pressed={from === chosen} onClick={() => choose(from)}>
+            {month(from)}
+          </button>{' '}
+          {!closed && <small>{t.months.open}</small>}
+        </>
+      ),
+    },
+    ...amounts,
+  ];
+  return (
+    <>
+      <h1>{t.months.title}</h1>
+      <p class="empty">{t.months.text}</p>
+      <Await of={months} lines={12}>
+        {({ data }) => (
+          <>
+            <Table caption={t.months.title} columns={columns} rows={[...data].reverse()} />
+            <Csv period={year} by="month" />
+          </>
+        )}
+      </Await>
+      <Month from={chosen} />
+    </>
+  );
+}
+
+function Month({ from }: { from: string }): JSX.Element {
+  const period = { from, to: nextMonth(from) };
+  const stores = useLoad((signal) => cashback.reports.ledger({ ...period, by: 'store' }, { signal }), [from]);
+  return (
+    <Section title={t.months.byStore(month(from))}>
+      <Await of={stores}>
+        {({ data, total }) => (
+          <>
+            <Table caption={t.months.byStore(month(from))} columns={storeColumns} rows={data} foot={total} />
+            <Csv period={period} by="store" />
+          </>
+        )}
+      </Await>
+    </Section>
+  );
+}
+
+function nextMonth(from: string): string {
+  const date = new Date(from);
+  date.setUTCMonth(date.getUTCMonth() + 1);
+  return date.toISOString().slice(0, 10);
+}
+
+function Csv(props: { period: { from: string; to: string }; by: 'month' | 'store' }): JSX.Element {
+  const busy = useRef(false);
+  const [error, set] = useState<unknown>();
+  const download = async (): Promise<void> => {
+    if (busy.current) return;
+    busy.current = true;
+    set(undefined);
+    try {
+      const { from, to } = props.period;
+      save(
+        await cashback.reports.csv('ledger', { ...props.period, by: props.by }, language),
+        'text/csv',
+        `ledger-${from}-${to}.csv`,
+      );
+    } catch (caught) {
+      set(caught);
+    } finally {
+      busy.current = false;
+    }
+  };
+  return (
+    <p class="buttons">
+      <button onClick={() => void download()}>{t.months.csv}</button>
+      {error !== undefined && <Problem error={error} />}
+    </p>
+  );
+}

@@ -1,0 +1,355 @@
+import type { Order as OrderDto, OrderOperation, Refund, RefundQuote, TimelineLine } from '@cashback/client';
+import type { JSX } from 'preact';
+import { useRef, useState } from 'preact/hooks';
+import { amountOf, day, documentOf, instant, money, percent, t } from '../format.js';
+import { useLoad } from '../hooks.js';
+import { cashback, type Session } from '../session.js';
+import {
+  Action,
+  Await,
+  by,
+  type Column,
+  Copy,
+  Customer,
+  Facts,
+  Field,
+  Money,
+  PagedTable,
+  Section,
+  Table,
+  type Values,
+} from '../ui.js';
+
+export function Order({ id, session }: { id: string; session: Session }): JSX.Element {
+  const order = useLoad((signal) => cashback.orders.get(id, { signal }), [id]);
+  const [version, changed] = useState(0);
+  const reload = (): void => {
+    order.reload();
+    changed(version + 1);
+  };
+  return (
+    <Await of={order} lines={10}>
+      {(data) => (
+        <>
+          <h1>
+            {t.order.title(data.external_id)} <span class={`badge ${data.status}`}>{t.status[data.status]}</span>
+          </h1>
+          <Head order={data} />
+          <Operations order={data} session={session} onChange={reload} />
+          <Cashback order={data} />
+          <Bought order={data} />
+          <Lists id={id} version={version} />
+        </>
+      )}
+    </Await>
+  );
+}
+
+function Head({ order }: { order: OrderDto }): JSX.Element {
+  const wallet = useLoad(
+    (signal) => cashback.wallets.search({ document: order.document }, { signal }),
+    [order.document],
+  );
+  return (
+    <p class="bar">
+      <Customer document={order.document} />
+      {wallet.data?.id && <a href={`#/customer/${wallet.data.id}`}>{t.order.openCustomer}</a>}
+      <span>
+        {instant(order.created_at)} · {order.store ?? t.noStore} · {by(order.created_by)}
+      </span>
+    </p>
+  );
+}
+
+/** What to tell the customer who asks where the cashback is. */
+function answerOf({ external_id, cashback: { to_receive } }: OrderDto): string {
+  const { amount, taken_back, available_on, expires_on, status } = to_receive;
+  return t.answer[status]({
+    order: external_id,
+    amount: money(amount),
+    takenBack: money(taken_back),
+    from: available_on ? day(available_on) : '–',
+    through: expires_on ? day(expires_on) : '–',
+  });
+}
+
+function Cashback({ order }: { order: OrderDto }): JSX.Element {
+  const { to_redeem, to_receive } = order.cashback;
+  const { taken_back, limited_by, expires_on, status } = to_receive;
+  const used = (['held', 'lapsed', 'redeemed', 'returned'] as const).filter((name) => to_redeem[name] !== '0.00');
+  return (
+    <Section title={t.order.cashback}>
+      <blockquote>
+        {answerOf(order)} <Copy text={answerOf(order)} />
+      </blockquote>
+      <Facts
+        of={[
+          [
+            t.order.earns,
+            <Money of={to_receive.amount} />,
+            ` ${t.toReceive[status]}`,
+            limited_by && <small>{t.earnLimitedBy[limited_by]}</small>,
+            expires_on && <small>{t.order.through(day(expires_on))}</small>,
+          ],
+          taken_back !== '0.00' && [t.order.takenBack, <Money of={taken_back} />],
+          ...used.map((name): [string, JSX.Element] => [t.order[name], <Money of={to_redeem[name]} />]),
+          order.status === 'pending' && [
+            t.order.maximum,
+            <Money of={to_redeem.maximum} />,
+            to_redeem.limited_by && <small>{t.limitedBy[to_redeem.limited_by]}</small>,
+          ],
+        ]}
+      />
+    </Section>
+  );
+}
+
+const itemColumns: Column<OrderDto['items'][number]>[] = [
+  { head: t.order.item, cell: ({ id, description }) => description ?? id },
+  { head: t.order.quantity, cell: ({ quantity }) => quantity, isNumber: true },
+  { head: t.order.price, cell: ({ price }) => <Money of={price} />, isNumber: true },
+];
+
+const paymentColumns: Column<OrderDto['payment_methods'][number]>[] = [
+  { head: t.order.payment, cell: ({ id }) => id },
+  { head: t.order.rate, cell: ({ earn_rate }) => (earn_rate ? percent(earn_rate) : t.order.ownRate), isNumber: true },
+  { head: t.field.amount, cell: ({ amount }) => <Money of={amount} />, isNumber: true },
+];
+
+const Bought = ({ order }: { order: OrderDto }): JSX.Element => (
+  <Section title={t.order.bought}>
+    <Table caption={t.order.bought} columns={itemColumns} rows={order.items} />
+    <Facts
+      of={[
+        [t.order.total, <Money of={order.total} />],
+        [t.order.eligible, <Money of={order.eligible_total} />],
+        [t.order.toPay, <Money of={order.amount_to_pay} />],
+      ]}
+    />
+    <Table caption={t.order.payment} columns={paymentColumns} rows={order.payment_methods} />
+  </Section>
+);
+
+const refundColumns: Column<Refund>[] = [
+  { head: t.field.date, cell: ({ created_at }) => instant(created_at) },
+  { head: t.order.number, cell: ({ external_id }) => external_id },
+  { head: t.field.reason, cell: ({ reason }) => reason },
+  { head: t.field.store, cell: ({ store }) => store ?? '–' },
+  { head: t.field.by, cell: ({ created_by }) => by(created_by) },
+  { head: t.field.amount, cell: ({ amount }) => <Money of={amount} />, isNumber: true },
+  { head: t.refund.payBack, cell: ({ amount_to_pay_back }) => <Money of={amount_to_pay_back} />, isNumber: true },
+  { head: t.refund.returned, cell: ({ cashback_returned }) => <Money of={cashback_returned} />, isNumber: true },
+  { head: t.refund.takenBack, cell: ({ cashback_taken_back }) => <Money of={cashback_taken_back} />, isNumber: true },
+];
+
+const timelineColumns: Column<TimelineLine>[] = [
+  { head: t.field.date, cell: ({ at }) => instant(at) },
+  { head: t.order.what, cell: ({ type }) => ({ ...t.entryKind, ...t.timeline })[type] },
+  { head: t.field.amount, cell: ({ amount }) => amount && <Money of={amount} />, isNumber: true },
+  { head: t.field.reason, cell: ({ reason }) => reason },
+  { head: t.field.store, cell: ({ store }) => store ?? '–' },
+  { head: t.field.by, cell: (line) => by(line.by) },
+];
+
+const Lists = ({ id, version }: { id: string; version: number }): JSX.Element => (
+  <>
+    <Section title={t.order.timeline}>
+      <PagedTable
+        caption={t.order.timeline}
+        columns={timelineColumns}
+        list={(signal) => cashback.orders.timeline(id, { limit: 100 }, { signal })}
+        on={[id, version]}
+      />
+    </Section>
+    <Section title={t.order.refunds}>
+      <PagedTable
+        caption={t.order.refunds}
+        columns={refundColumns}
+        list={(signal) => cashback.refunds.list(id, {}, { signal })}
+        on={[id, version]}
+      />
+    </Section>
+  </>
+);
+
+interface OperationProps {
+  order: OrderDto;
+  onChange: () => void;
+}
+
+/** What the order's status allows, as far as the user may do it. */
+function Operations({ order, session, onChange }: OperationProps & { session: Session }): JSX.Element {
+  const offers = (operation: OrderOperation): boolean => order.operations.includes(operation);
+  const canCorrect =
+    (offers('change_customer') && session.can('customers')) || (offers('amend') && session.can('sell'));
+  return (
+    <p class="buttons" role="group" aria-label={t.order.operations}>
+      {offers('complete') && session.can('sell') && <Complete order={order} onChange={onChange} />}
+      {offers('refund') && session.can('refund') && <RefundAction order={order} onChange={onChange} />}
+      {canCorrect && <Correct order={order} onChange={onChange} />}
+      {offers('cancel') && session.can('sell') && (
+        <Action
+          label={t.cancel.button}
+          isDangerous
+          onDone={onChange}
+          work={async ({ reason }) => void (await cashback.orders.cancel(order.id, reason ? { reason } : {}))}
+        >
+          <p>{t.cancel.text(money(order.cashback.to_redeem.held))}</p>
+          <Field name="reason" label={t.field.reason} optional />
+        </Action>
+      )}
+    </p>
+  );
+}
+
+function Complete({ order, onChange }: OperationProps): JSX.Element {
+  const { held, lapsed } = order.cashback.to_redeem;
+  const isLapsed = lapsed !== '0.00';
+  return (
+    <Action
+      label={t.complete.button}
+      onDone={onChange}
+      work={async ({ redeem }) => void (await cashback.orders.complete(order.id, redeem ? { redeem } : {}))}
+    >
+      <p>{isLapsed ? t.complete.lapsed(money(lapsed)) : t.complete.text(money(held))}</p>
+      {isLapsed && (
+        <Field
+          name="redeem"
+          label={t.complete.charged}
+          options={[
+            ['0.00', t.complete.everything(money(order.total))],
+            [lapsed, t.complete.less(money(lapsed))],
+          ]}
+        />
+      )}
+    </Action>
+  );
+}
+
+/** Before an order is completed, its customer is changed with its content. */
+function Correct({ order, onChange }: OperationProps): JSX.Element {
+  const { id, items, total, eligible_total, earn_amount, store, metadata, version } = order;
+  return (
+    <Action
+      label={t.correct.button}
+      onDone={onChange}
+      work={async (values) => {
+        const document = documentOf(values.document ?? '');
+        if (order.operations.includes('change_customer')) {
+          const { moved, not_moved } = await cashback.orders.changeCustomer(id, {
+            document,
+            reason: values.reason ?? '',
+          });
+          return t.correct.moved(money(moved), money(not_moved));
+        }
+        const payment_methods = order.payment_methods.map((method) => ({ id: method.id, amount: method.amount }));
+        const content = { items, total, eligible_total, payment_methods, metadata, document };
+        await cashback.orders.amend(
+          id,
+          { ...content, ...(earn_amount && { earn_amount }), ...(store && { store }) },
+          { ifMatch: version },
+        );
+      }}
+    >
+      <p>{t.correct.text}</p>
+      <Field name="document" label={t.field.document} inputMode="numeric" />
+      {order.completed_at && <Field name="reason" label={t.field.reason} />}
+    </Action>
+  );
+}
+
+/** The request for a quote: of what the form has. */
+function quoteOf(order: OrderDto, values: Values): Parameters<typeof cashback.refunds.quote>[1] {
+  const take_back = values.take_back && { take_back: amountOf(values.take_back) };
+  if (values.amount !== undefined) {
+    const eligible_amount = values.eligible_amount && { eligible_amount: amountOf(values.eligible_amount) };
+    return { amount: amountOf(values.amount), ...eligible_amount, ...take_back };
+  }
+  const items = order.items.flatMap(({ id }, index) => {
+    const quantity = Number(values[`item-${index}`]);
+    return quantity > 0 ? [{ id, quantity }] : [];
+  });
+  return { ...(items.length > 0 && { items }), ...(values.rest && { rest: true }), ...take_back };
+}
+
+const QuoteFacts = ({ quote }: { quote: RefundQuote }): JSX.Element => (
+  <Facts
+    of={[
+      [t.refund.amount, <Money of={quote.amount} />],
+      [t.refund.payBack, <Money of={quote.amount_to_pay_back} />],
+      [t.refund.returned, <Money of={quote.cashback_returned} />],
+      [t.refund.takenBack, <Money of={quote.cashback_taken_back} />],
+    ]}
+  />
+);
+
+function RefundAction({ order, onChange }: OperationProps): JSX.Element {
+  const quoted = useRef<RefundQuote>(undefined);
+  const [byItems, setByItems] = useState(true);
+  return (
+    <Action
+      label={t.refund.button}
+      isDangerous
+      onDone={onChange}
+      preview={async (values) => {
+        quoted.current = await cashback.refunds.quote(order.id, quoteOf(order, values));
+        return <QuoteFacts quote={quoted.current} />;
+      }}
+      work={async ({ reason, store, take_back }, id) => {
+        const { amount, eligible_amount } = quoted.current!;
+        await cashback.refunds.create(order.id, {
+          external_id: `staff-${id}`,
+          amount,
+          eligible_amount,
+          ...(take_back && { take_back: amountOf(take_back) }),
+          ...(reason && { reason }),
+          ...(store && { store }),
+        });
+      }}
+    >
+      <fieldset class="choice">
+        <legend>{t.refund.how}</legend>
+        {[true, false].map((choice) => (
+          <label key={String(choice)}>
+            <input type="radio" name="how" checked={byItems === choice} onChange={() => setByItems(choice)} />
+            {choice ? t.refund.byItems : t.refund.byAmount}
+          </label>
+        ))}
+      </fieldset>
+      {byItems ? (
+        <>
+          {order.items.map(({ id, description, quantity, price }, index) => (
+            <p class="item" key={id}>
+              <label for={`item-${index}`}>{t.refund.item(description ?? id, quantity, money(price))}</label>
+              <input
+                id={`item-${index}`}
+                name={`item-${index}`}
+                type="number"
+                min="0"
+                max={quantity}
+                defaultValue="0"
+              />
+            </p>
+          ))}
+          <label class="check">
+            <input type="checkbox" name="rest" value="yes" /> {t.refund.rest}
+          </label>
+        </>
+      ) : (
+        <>
+          <Field name="amount" label={t.refund.amount} inputMode="decimal" />
+          <Field
+            name="eligible_amount"
+            label={t.refund.eligible}
+            hint={t.refund.eligibleHint}
+            inputMode="decimal"
+            optional
+          />
+        </>
+      )}
+      {order.earn_amount !== null && <Field name="take_back" label={t.refund.takeBack} inputMode="decimal" optional />}
+      <Field name="reason" label={t.field.reason} optional />
+      <Field name="store" label={t.refund.store} value={order.store ?? undefined} optional />
+    </Action>
+  );
+}

@@ -1,0 +1,202 @@
+import type { Event, EventType, WebhookAttempt, WebhookEndpoint } from '@cashback/client';
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { count, instant, t } from '../format.js';
+import { firstPage, type Loaded, useLoad } from '../hooks.js';
+import { cashback } from '../session.js';
+import { Action, Await, by, type Column, Facts, Field, Section, Table } from '../ui.js';
+
+export function Webhooks(): JSX.Element {
+  const endpoints = useLoad((signal) => cashback.webhookEndpoints.list({ signal }), []);
+  return (
+    <>
+      <h1>{t.webhooks.title}</h1>
+      <Await of={endpoints}>
+        {({ data }) => (
+          <>
+            {data.length === 0 && <p class="empty">{t.nothing}</p>}
+            {data.map((endpoint) => (
+              <Endpoint key={endpoint.id} endpoint={endpoint} onChange={endpoints.reload} />
+            ))}
+            <p class="buttons">
+              <Action
+                label={t.webhooks.create}
+                onDone={endpoints.reload}
+                work={async (values) => secretText((await cashback.webhookEndpoints.create(requestOf(values))).secret)}
+              >
+                <EndpointFields />
+              </Action>
+              <button onClick={endpoints.reload}>{t.action.refresh}</button>
+            </p>
+          </>
+        )}
+      </Await>
+      <Feed />
+    </>
+  );
+}
+
+const secretText = (secret: string): JSX.Element => (
+  <p>
+    {t.webhooks.secretOnce} <code>{secret}</code>
+  </p>
+);
+
+const requestOf = ({
+  url = '',
+  types,
+  batch,
+}: Record<string, string>): Parameters<typeof cashback.webhookEndpoints.create>[0] => ({
+  url,
+  ...(types && { types: types.split(/[\s,]+/) as EventType[] }),
+  ...(batch && { batch: Number(batch) }),
+});
+
+const EndpointFields = ({ of }: { of?: WebhookEndpoint }): JSX.Element => (
+  <>
+    <Field name="url" label="URL" type="url" value={of?.url} />
+    <Field name="types" label={t.webhooks.types} hint={t.webhooks.typesHint} value={of?.types?.join(' ')} optional />
+    <Field name="batch" label={t.webhooks.batch} inputMode="numeric" value={of && String(of.batch)} optional />
+  </>
+);
+
+function Endpoint({ endpoint, onChange }: { endpoint: WebhookEndpoint; onChange: () => void }): JSX.Element {
+  const { id, url, status, behind, failures, last_attempt, next_attempt_at, oldest_waiting_at, types, batch } =
+    endpoint;
+  const api = cashback.webhookEndpoints;
+  return (
+    <section class="endpoint" aria-label={url}>
+      <h2>
+        {url} <span class={`badge ${status}`}>{t.webhooks.status[status]}</span>
+      </h2>
+      <Facts
+        of={[
+          [
+            t.webhooks.behind,
+            count(behind),
+            oldest_waiting_at && <small>{t.webhooks.since(instant(oldest_waiting_at))}</small>,
+          ],
+          [
+            t.webhooks.failures,
+            count(failures),
+            next_attempt_at && <small>{t.webhooks.nextAttempt(instant(next_attempt_at))}</small>,
+          ],
+          [
+            t.webhooks.lastAttempt,
+            last_attempt
+              ? `${instant(last_attempt.at)}: ${last_attempt.status ?? last_attempt.error ?? '–'}`
+              : t.webhooks.never,
+            last_attempt?.response && <small>{last_attempt.response}</small>,
+          ],
+          [
+            t.webhooks.types,
+            types?.join(', ') ?? t.webhooks.allTypes,
+            batch > 1 && <small>{t.webhooks.batchOf(batch)}</small>,
+          ],
+        ]}
+      />
+      <p class="buttons">
+        <Action label={t.webhooks.ping} onDone={onChange} work={async () => pingText(await api.ping(id))}>
+          <p>{t.webhooks.pingText}</p>
+        </Action>
+        {status === 'disabled' && (
+          <Action label={t.webhooks.enable} onDone={onChange} work={async () => void (await api.enable(id))}>
+            <p>{t.webhooks.enableText(count(behind))}</p>
+          </Action>
+        )}
+        <Seek id={id} onChange={onChange} />
+        <Action
+          label={t.webhooks.rotate}
+          onDone={onChange}
+          work={async () => secretText((await api.rotateSecret(id)).secret)}
+        >
+          <p>{t.webhooks.rotateText}</p>
+        </Action>
+        <Action
+          label={t.webhooks.change}
+          onDone={onChange}
+          work={async (values) => void (await api.replace(id, requestOf(values)))}
+        >
+          <EndpointFields of={endpoint} />
+        </Action>
+        <Action label={t.webhooks.remove} isDangerous onDone={onChange} work={async () => void (await api.delete(id))}>
+          <p>{t.webhooks.removeText}</p>
+        </Action>
+      </p>
+    </section>
+  );
+}
+
+const pingText = ({ status, error }: WebhookAttempt): string => t.webhooks.answered(String(status ?? error));
+
+const Seek = ({ id, onChange }: { id: string; onChange: () => void }): JSX.Element => (
+  <Action
+    label={t.webhooks.seek}
+    onDone={onChange}
+    work={async ({ from = '' }) => {
+      const { behind } = await cashback.webhookEndpoints.seek(id, { from: new Date(from).toISOString() });
+      return t.webhooks.sought(count(behind));
+    }}
+  >
+    <p>{t.webhooks.seekText}</p>
+    <Field name="from" label={t.webhooks.seekFrom} type="datetime-local" />
+  </Action>
+);
+
+const eventColumns: Column<Event>[] = [
+  { head: t.field.date, cell: ({ timestamp }) => instant(timestamp) },
+  { head: t.webhooks.sequence, cell: ({ sequence }) => sequence, isNumber: true },
+  { head: t.webhooks.type, cell: ({ type }) => t.eventType[type] ?? type },
+  { head: t.field.by, cell: (event) => by(event.by) },
+  {
+    head: 'JSON',
+    cell: (event) => (
+      <details>
+        <summary>{t.action.show}</summary>
+        <pre>{JSON.stringify(event, null, 2)}</pre>
+      </details>
+    ),
+  },
+];
+
+function Feed(): JSX.Element {
+  const [type, setType] = useState('');
+  const [from, setFrom] = useState('');
+  const feed: Loaded<{ data: Event[] }> = useLoad(
+    (signal) =>
+      firstPage(
+        cashback.events.list(
+          {
+            limit: 50,
+            ...(from ? { from: new Date(from).toISOString() } : { last: 50 }),
+            ...(type && { types: [type as EventType] }),
+          },
+          { signal },
+        ),
+      ),
+    [type, from],
+  );
+  return (
+    <Section title={t.webhooks.feed}>
+      <form class="find" onSubmit={(event) => event.preventDefault()}>
+        <label for="type">{t.webhooks.type}</label>
+        <select id="type" onChange={({ currentTarget }) => setType(currentTarget.value)}>
+          <option value="">{t.webhooks.allTypes}</option>
+          {Object.entries(t.eventType).map(([value, text]) => (
+            <option key={value} value={value}>
+              {text}
+            </option>
+          ))}
+        </select>
+        <label for="from">{t.webhooks.feedFrom}</label>
+        <input id="from" type="datetime-local" onChange={({ currentTarget }) => setFrom(currentTarget.value)} />
+        <button type="button" onClick={feed.reload}>
+          {t.action.refresh}
+        </button>
+      </form>
+      <Await of={feed} lines={6}>
+        {({ data }) => <Table caption={t.webhooks.feed} columns={eventColumns} rows={[...data].reverse()} />}
+      </Await>
+    </Section>
+  );
+}

@@ -1,0 +1,188 @@
+import { beforeAll, beforeEach, expect, it } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { describeInBrowser, useBrowser } from '../support/browser.js';
+import { aDocument, aUser, grant, punctuated } from '../support/factories.js';
+import { DAY_MS } from '../../src/common/clock.js';
+import type { Grant, Order, Shop, Wallet } from '../support/shop.js';
+import { useService } from '../support/use-service.js';
+
+const { service, merchant } = useService();
+
+/** What the page shows, without the no-break spaces of amounts. */
+const textOf = async (page: Page, selector = 'main'): Promise<string> =>
+  (await page.locator(selector).innerText()).replaceAll(' ', ' ');
+
+describeInBrowser('A customer in the back office', () => {
+  const { enter } = useBrowser(service);
+  let support: Shop;
+  let document: string;
+  let wallet: Wallet;
+  let order: Order;
+  beforeAll(async () => {
+    support = await aUser(service, merchant.id, ['grants', 'reports'], 'Suporte Ana');
+  });
+  beforeEach(async () => {
+    document = aDocument();
+    await grant(service, merchant, document, '80.00');
+    order = await merchant.completed({ document, total: '150.00', store: 'SP-014' }, { redeem: '20.00' });
+    wallet = await merchant.wallet(document);
+  });
+  const grantsOf = async (): Promise<Grant[]> =>
+    (await merchant.all<Grant>('/grants?limit=100')).filter((given) => given.document === document);
+
+  async function look(page: Page, what: string): Promise<void> {
+    await page.goto(`${service.url}/back-office/#/`);
+    await page.getByRole('searchbox').fill(what);
+    await page.keyboard.press('Enter');
+  }
+
+  it('is found by the CPF with and without punctuation, by an order number, and by IDs', async () => {
+    const page = await enter(support);
+    for (const what of [document, punctuated(document), ` ${document} `, wallet.id]) {
+      await look(page, what);
+      await page.waitForURL(`**/#/customer/${wallet.id}`);
+      await page.getByText('These lines add up to').waitFor();
+    }
+    for (const what of [order.external_id, order.id]) {
+      await look(page, what);
+      await page.waitForURL(`**/#/order/${order.id}`);
+    }
+    const [given] = await grantsOf();
+    await look(page, given!.id);
+    await page.waitForURL(`**/#/customer/${wallet.id}`);
+  });
+
+  it('that does not exist, or belongs to another merchant, is said in words', async () => {
+    const page = await enter(support);
+    await look(page, aDocument());
+    await page.getByText('This customer has no cashback and no orders.').waitFor();
+    await look(page, 'PED-nothing');
+    await page.getByText('No order has this number.').waitFor();
+    const other = await aUser(service, (await otherShop()).id, ['reports'], 'Other');
+    const theirs = await enter(other);
+    await look(theirs, document);
+    await theirs.getByText('This customer has no cashback and no orders.').waitFor();
+    await look(theirs, wallet.id);
+    await theirs.getByText('No order has this number.').waitFor();
+  });
+
+  it('without cashback, but with an order, is shown', async () => {
+    const newcomer = aDocument();
+    await merchant.create({ document: newcomer });
+    const page = await enter(support);
+    await look(page, newcomer);
+    await page.getByRole('heading', { name: 'Orders' }).waitFor();
+    expect(page.url()).not.toContain(newcomer);
+    await page.getByText('after completion').waitFor();
+  });
+
+  it('has the amounts, the orders, the credits and the statement of the API', async () => {
+    const page = await enter(support, `customer/${wallet.id}`);
+    await page.getByText('These lines add up to').waitFor();
+    await page.getByRole('link', { name: order.external_id }).first().waitFor();
+    const text = await textOf(page);
+    expect(text).toContain('R$60.00');
+    expect(text).toContain(`R$${wallet.pending}`);
+    expect(text).toContain('These lines add up to R$66.50.');
+    const lines = await page.getByRole('region', { name: 'Statement 1' }).locator('tbody tr').allInnerTexts();
+    expect(
+      lines.map((line) => line.split('\t').map((cell) => cell.trim())).map(([, kind, source]) => [kind, source]),
+    ).toEqual([
+      ['Earned', order.external_id],
+      ['Redeemed', order.external_id],
+      ['Granted', expect.any(String)],
+    ]);
+    expect(lines[0]).toContain('SP-014');
+    expect(lines[0]).toContain(merchant.name);
+    expect(lines[2]).toContain('Operator');
+  });
+
+  it('gets a grant once, whatever is clicked twice, with the name of who made it', async () => {
+    const page = await enter(support, `customer/${wallet.id}`);
+    await page.getByRole('button', { name: 'Grant cashback' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Amount').fill('10,00');
+    await dialog.getByLabel('Reason').fill('Atraso na entrega');
+    await dialog.getByLabel('Note').fill('Ligou duas vezes');
+    await dialog.getByRole('button', { name: 'Continue' }).click();
+    await dialog.getByText('The customer gets').waitFor();
+    await dialog.getByRole('button', { name: /^Confirm/ }).dblclick();
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByText('Atraso na entrega').first().waitFor();
+    expect((await grantsOf()).filter(({ reason }) => reason === 'Atraso na entrega')).toMatchObject([
+      { amount: '10.00', note: 'Ligou duas vezes', created_by: { name: 'Suporte Ana' } },
+    ]);
+    await page.getByRole('cell', { name: 'Suporte Ana' }).waitFor();
+  });
+
+  it('gets no grant above the maximum: the refusal names it, and what was typed stays', async () => {
+    const page = await enter(support, `customer/${wallet.id}`);
+    await page.getByRole('button', { name: 'Grant cashback' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Amount').fill('99.999,99');
+    await dialog.getByLabel('Reason').fill('Muito');
+    await dialog.getByRole('button', { name: 'Continue' }).click();
+    await dialog.getByRole('button', { name: /^Confirm/ }).click();
+    const { grant_maximum } = await merchant.policy();
+    const refusal = (await dialog.getByRole('alert').innerText()).replaceAll(' ', ' ');
+    expect(refusal.replaceAll(',', '')).toContain(`You can grant at most R$${grant_maximum}`);
+    expect(await dialog.getByLabel('Reason').inputValue()).toBe('Muito');
+    await dialog.getByLabel('Amount').fill('dez');
+    await dialog.getByRole('button', { name: 'Continue' }).click();
+    await dialog.getByRole('button', { name: /^Confirm/ }).click();
+    await dialog.getByText('An amount such as 10,00.').waitFor();
+    expect(await grantsOf()).toHaveLength(1);
+  });
+
+  it('loses a grant that is voided, once', async () => {
+    const page = await enter(support, `customer/${wallet.id}`);
+    await page.getByRole('button', { name: 'Void', exact: true }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Reason').fill('Engano');
+    await dialog.getByRole('button', { name: /^Confirm/ }).dblclick();
+    await dialog.getByText('voided.').waitFor();
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    expect(await grantsOf()).toMatchObject([
+      { voided: '60.00', void_reason: 'Engano', voided_by: { name: 'Suporte Ana' } },
+    ]);
+    await page.getByText('Voided').first().waitFor();
+  });
+
+  it('is exported and erased by who may do it, with the document typed again', async () => {
+    expect(await (await enter(support, `customer/${wallet.id}`)).getByText('LGPD').count()).toBe(0);
+    const privacy = await aUser(service, merchant.id, ['privacy', 'reports'], 'DPO');
+    const page = await enter(privacy, `customer/${wallet.id}`);
+    await page.getByRole('button', { name: 'Export (LGPD)' }).click();
+    const [file] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: /^Confirm/ }).click(),
+    ]);
+    const chunks: Buffer[] = [];
+    for await (const chunk of await file.createReadStream()) chunks.push(chunk as Buffer);
+    expect(JSON.parse(Buffer.concat(chunks).toString())).toMatchObject({ document, orders: [{ id: order.id }] });
+    expect(file.suggestedFilename()).not.toContain(document);
+    await page.getByRole('button', { name: 'Erase (LGPD)' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('textbox').fill(aDocument());
+    await dialog.getByRole('button', { name: /^Confirm/ }).click();
+    await dialog.getByText('This is not the CPF or CNPJ of this customer.').waitFor();
+    await dialog.getByRole('textbox').fill(punctuated(document));
+    await dialog.getByRole('button', { name: /^Confirm/ }).dblclick();
+    await page.getByRole('searchbox').waitFor();
+    expect(await merchant.wallet(document)).toMatchObject({ id: null });
+    await page.goto(`${service.url}/back-office/#/customer/${wallet.id}`);
+    await page.getByText('Erased customer').waitFor();
+  });
+
+  it('with more than one page of lines has all of them', async () => {
+    for (let day = 0; day < 130; day++)
+      await grant(service, merchant, document, '0.01', { expiresAt: new Date(Date.now() + (40 + day) * DAY_MS) });
+    const page = await enter(support, `customer/${wallet.id}`);
+    await page.getByRole('region', { name: 'Statement 1' }).waitFor();
+    await page.getByText('These lines add up to').scrollIntoViewIfNeeded();
+    await page.getByRole('region', { name: 'Statement 2' }).waitFor();
+    expect(await page.locator('section', { hasText: 'Statement' }).last().locator('tbody tr').count()).toBe(133);
+  });
+
+  const otherShop = async (): Promise<Shop> => (await import('../support/factories.js')).aMerchant(service);
+});

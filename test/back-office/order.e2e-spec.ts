@@ -1,0 +1,220 @@
+import { beforeAll, beforeEach, expect, it } from '@jest/globals';
+import type { Locator, Page } from 'playwright-core';
+import { describeInBrowser, useBrowser } from '../support/browser.js';
+import { aDocument, aMerchant, aUser, grant } from '../support/factories.js';
+import type { Order, Refund, Shop } from '../support/shop.js';
+import { useService } from '../support/use-service.js';
+
+// A clock of its own: an order expires.
+const { service, merchant } = useService();
+
+const plain = (text: string): string => text.replaceAll(' ', ' ');
+
+describeInBrowser('An order in the back office', () => {
+  const { enter } = useBrowser(service);
+  let support: Shop;
+  let document: string;
+  beforeAll(async () => {
+    support = await aUser(service, merchant.id, ['sell', 'refund', 'customers', 'reports'], 'Suporte Ana');
+  });
+  beforeEach(async () => {
+    document = aDocument();
+    await grant(service, merchant, document, '80.00');
+  });
+
+  /** Three items, and 20.00 of shipping. */
+  const aSale = (members: object = {}): Promise<Order> =>
+    merchant.completed(
+      {
+        document,
+        items: [
+          { id: 'mug', price: '30.00', quantity: 2, description: 'Caneca' },
+          { id: 'tv', price: '100.00', description: 'TV' },
+          { id: 'cable', price: '20.00', description: 'Cabo' },
+        ],
+        total: '200.00',
+        eligible_total: '180.00',
+        payment_methods: [{ id: 'pix', amount: '180.00' }],
+        store: 'SP-014',
+        ...members,
+      },
+      { redeem: '20.00' },
+    );
+  const open = async ({ id }: { id: string }, who = support): Promise<Page> => enter(who, `order/${id}`);
+  async function start(page: Page, button: string): Promise<Locator> {
+    await page.getByRole('button', { name: button, exact: true }).click();
+    return page.getByRole('dialog');
+  }
+  const confirm = (dialog: Locator): Promise<void> => dialog.getByRole('button', { name: /^Confirm/ }).dblclick();
+  const refundsOf = async (order: Order): Promise<Refund[]> => (await merchant.refunds(order)).data;
+  const facts = async (of: Locator): Promise<string> => plain(await of.locator('dl').last().innerText());
+
+  it('shows what was bought, used and earned, with what to tell the customer', async () => {
+    const order = await aSale();
+    const page = await open(order);
+    await page.getByText('Caneca').waitFor();
+    const text = plain(await page.locator('main').innerText());
+    for (const part of ['Completed', 'R$200.00', 'R$20.00', 'SP-014', merchant.name]) expect(text).toContain(part);
+    const { amount } = order.cashback.to_receive;
+    expect(plain(await page.locator('blockquote').innerText())).toContain(
+      `R$${amount} of order ${order.external_id} will be available on`,
+    );
+    const lines = await page.getByRole('region', { name: 'Timeline 1' }).locator('tbody tr').allInnerTexts();
+    expect(lines.map((line) => line.split('\t')[1]!.trim())).toEqual(['Created', 'Completed', 'Redeemed', 'Earned']);
+  });
+
+  it('is refunded by items with shipping: the amounts are shown before, and are those of the refund, once', async () => {
+    const order = await aSale();
+    const page = await open(order);
+    const dialog = await start(page, 'Refund');
+    await dialog.getByLabel('Caneca').fill('1');
+    await dialog.getByLabel('Shipping').check();
+    await dialog.getByLabel('Reason').fill('Quebrada');
+    await dialog.getByRole('button', { name: 'Continue' }).click();
+    await dialog.getByText('To pay back in money').waitFor();
+    const shown = await facts(dialog);
+    expect(await refundsOf(order)).toEqual([]);
+    await confirm(dialog);
+    await dialog.waitFor({ state: 'detached' });
+    const [refund, ...others] = await refundsOf(order);
+    expect(others).toEqual([]);
+    expect(refund).toMatchObject({
+      amount: '50.00',
+      eligible_amount: '30.00',
+      reason: 'Quebrada',
+      created_by: { name: 'Suporte Ana' },
+    });
+    for (const amount of [
+      refund!.amount,
+      refund!.amount_to_pay_back,
+      refund!.cashback_returned,
+      refund!.cashback_taken_back,
+    ])
+      expect(shown).toContain(`R$${amount}`);
+    await page.getByText('Partially refunded').first().waitFor();
+    await page.getByText('Quebrada').first().waitFor();
+  });
+
+  it('is refunded by an amount; more than is left is refused with the maximum, and what was typed stays', async () => {
+    const order = await aSale();
+    const page = await open(order);
+    const dialog = await start(page, 'Refund');
+    await dialog.getByLabel('An amount').check();
+    await dialog.getByLabel('Amount of the refund').fill('200,01');
+    await dialog.getByRole('button', { name: 'Continue' }).click();
+    expect(plain(await dialog.getByRole('alert').innerText())).toContain('At most R$200.00 can still be refunded.');
+    await dialog.getByLabel('Amount of the refund').fill('10,00');
+    await dialog.getByLabel('Of it, goods').fill('0,00');
+    await dialog.getByRole('button', { name: 'Continue' }).click();
+    await dialog.getByText('To pay back in money').waitFor();
+    // Another amount needs another look.
+    await dialog.getByLabel('Amount of the refund').fill('12,00');
+    await dialog.getByRole('button', { name: 'Continue' }).click();
+    await dialog.getByText('R$12.00').waitFor();
+    await confirm(dialog);
+    await dialog.waitFor({ state: 'detached' });
+    expect(await refundsOf(order)).toMatchObject([{ amount: '12.00', eligible_amount: '0.00' }]);
+  });
+
+  it('is cancelled once, and releases its hold', async () => {
+    const order = await merchant.create({ document });
+    await merchant.hold(order, '30.00');
+    const page = await open(order);
+    const dialog = await start(page, 'Cancel order');
+    expect(plain(await dialog.innerText())).toContain('R$30.00 is released');
+    await dialog.getByLabel('Reason').fill('Desistiu');
+    await confirm(dialog);
+    await page.locator('.badge.cancelled').waitFor();
+    expect(await merchant.order(order)).toMatchObject({
+      status: 'cancelled',
+      cancel_reason: 'Desistiu',
+      cancelled_by: { name: 'Suporte Ana' },
+    });
+    expect(await page.getByRole('button', { name: 'Cancel order' }).count()).toBe(0);
+  });
+
+  it('is not cancelled any more if another person has completed it meanwhile', async () => {
+    const order = await merchant.create({ document });
+    const page = await open(order);
+    const dialog = await start(page, 'Cancel order');
+    await merchant.complete(order);
+    await dialog.getByRole('button', { name: /^Confirm/ }).click();
+    expect(await dialog.getByRole('alert').innerText()).toContain('The order has changed');
+    expect(await merchant.order(order)).toMatchObject({ status: 'completed' });
+  });
+
+  it.each([
+    ['everything', '0.00'],
+    ['less', '30.00'],
+  ])(
+    'that expired before the money came is completed by hand: the customer was charged %s',
+    async (charged, redeemed) => {
+      const order = await merchant.create({ document, expires_at: service.clock.inMinutes(2).toISOString() });
+      await merchant.hold(order, '30.00');
+      await service.clock.advance({ minutes: 3 });
+      const page = await open(order);
+      await page.locator('.badge.expired').waitFor();
+      const dialog = await start(page, 'Complete order');
+      expect(plain(await dialog.innerText())).toContain('It held R$30.00 of cashback until then.');
+      await dialog.getByRole('combobox').selectOption(charged === 'less' ? '30.00' : '0.00');
+      await confirm(dialog);
+      await page.locator('.badge.completed').waitFor();
+      expect(await merchant.order(order)).toMatchObject({
+        completed_by: { name: 'Suporte Ana' },
+        cashback: { to_redeem: { redeemed } },
+      });
+    },
+  );
+
+  it('of the wrong customer is corrected, before and after its completion', async () => {
+    const [right, later] = [aDocument(), aDocument()];
+    const order = await merchant.create({ document, store: 'SP-014', metadata: { note: 'kept' } });
+    const page = await open(order);
+    let dialog = await start(page, 'Correct CPF');
+    await dialog.getByLabel('CPF or CNPJ').fill('123');
+    await dialog.getByRole('button', { name: /^Confirm/ }).click();
+    await dialog.getByText('Check the digits of the CPF or CNPJ.').waitFor();
+    await dialog.getByLabel('CPF or CNPJ').fill(right);
+    await confirm(dialog);
+    await dialog.waitFor({ state: 'detached' });
+    expect(await merchant.order(order)).toMatchObject({
+      document: right,
+      store: 'SP-014',
+      metadata: { note: 'kept' },
+      version: 2,
+    });
+
+    await merchant.complete(order);
+    await page.reload();
+    dialog = await start(page, 'Correct CPF');
+    await dialog.getByLabel('CPF or CNPJ').fill(later);
+    await dialog.getByLabel('Reason').fill('Digitado errado');
+    await confirm(dialog);
+    await dialog.getByText('moved.').waitFor();
+    expect(await merchant.order(order)).toMatchObject({
+      document: later,
+      customer_changed_by: { name: 'Suporte Ana' },
+    });
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    await page.getByText('Customer corrected').first().waitFor();
+    expect(await page.getByRole('button', { name: 'Correct CPF' }).count()).toBe(0);
+  });
+
+  it('offers what the status and the permissions of the user allow, and nothing of another merchant', async () => {
+    const order = await aSale();
+    const finance = await aUser(service, merchant.id, ['reports'], 'Financeiro');
+    const page = await open(order, finance);
+    await page.getByText('Caneca').waitFor();
+    expect(await page.getByRole('group', { name: 'What can be done now' }).getByRole('button').count()).toBe(0);
+    const theirs = await open(order, await aMerchant(service));
+    await theirs.getByText('This does not exist in your shop.').waitFor();
+  });
+
+  it('whose cashback has become available says until when it can be used', async () => {
+    const order = await aSale();
+    await service.clock.advanceTo(order.cashback.to_receive.available_at, 1);
+    const page = await open(order);
+    expect(plain(await page.locator('blockquote').innerText())).toContain('can be used through');
+    await page.getByText('Cashback available').waitFor();
+  });
+});

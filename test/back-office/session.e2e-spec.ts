@@ -1,0 +1,157 @@
+import { beforeAll, expect, it } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { describeInBrowser, logIn, useBrowser } from '../support/browser.js';
+import { aDocument, aUser, grant } from '../support/factories.js';
+import { atOnce } from '../support/client.js';
+import type { Shop } from '../support/shop.js';
+import { useService } from '../support/use-service.js';
+
+const { service, merchant } = useService();
+
+it('/back-office/ has a content security policy of its own, and files with names that change', async () => {
+  const page = await fetch(`${service.url}/back-office/`);
+  const html = await page.text();
+  const files = [...html.matchAll(/"(main-[A-Z0-9]{8}\.(?:js|css))"/g)].map(([, file]) => file!);
+  expect(files.length).toBe(2);
+  expect(page.headers.get('content-security-policy')).toBe(
+    "default-src 'none';script-src 'self';style-src 'self';connect-src 'self';img-src data:;base-uri 'none';" +
+      "form-action 'none';frame-ancestors 'none'",
+  );
+  expect(page.headers.get('cache-control')).toBe('no-cache');
+  expect(page.headers.get('set-cookie')).toBeNull();
+  for (const file of files) {
+    const { status, headers } = await fetch(`${service.url}/back-office/${file}`);
+    expect({ status, cached: headers.get('cache-control') }).toEqual({
+      status: 200,
+      cached: 'public, max-age=31536000, immutable',
+    });
+  }
+  const unknown = await merchant.client.get('/back-office/nothing.js');
+  expect(unknown).toMatchObject({ status: 404, body: { code: 'route_not_found' } });
+});
+
+describeInBrowser('A session in the back office', () => {
+  const { open, enter } = useBrowser(service);
+  let support: Shop;
+  beforeAll(async () => {
+    support = await aUser(service, merchant.id, ['refund', 'grants', 'reports'], 'Suporte');
+  });
+
+  const sessionsOf = async ({ userId }: Shop): Promise<number> =>
+    (await merchant.get<{ sessions: number }>(`/users/${userId}`)).sessions;
+  const isLoggedIn = async (page: Page): Promise<boolean> => {
+    await page.locator('nav, .login').first().waitFor();
+    return (await page.locator('nav').count()) === 1;
+  };
+
+  it('begins with email and password, and a wrong password is refused in words', async () => {
+    const page = await open();
+    await page.locator('#email').fill(support.email);
+    await page.locator('#password').fill('wrong');
+    await page.getByRole('button', { name: 'Log in' }).click();
+    expect(await page.getByRole('alert').textContent()).toContain('Email or password is wrong.');
+    expect(await page.locator('#email').inputValue()).toBe(support.email);
+    await logIn(page, support);
+    expect(await page.locator('header').textContent()).toContain('Suporte');
+  });
+
+  it('shows only the views that the user may see, and refuses the others', async () => {
+    const page = await enter(support);
+    const views = await page.locator('nav a').allTextContents();
+    expect(views).toEqual(['Find', 'Today', 'Months', 'Rules']);
+    await page.goto(`${service.url}/back-office/#/people`);
+    await page.getByText('Your user may not see this.').waitFor();
+  });
+
+  it('is the same after a reload, and ends with the button', async () => {
+    const page = await enter(support);
+    const before = await sessionsOf(support);
+    await page.reload();
+    expect(await isLoggedIn(page)).toBe(true);
+    expect(await sessionsOf(support)).toBe(before);
+    await page.getByRole('button', { name: 'Log out' }).click();
+    await page.locator('.login').waitFor();
+    expect(await sessionsOf(support)).toBe(before - 1);
+    await page.reload();
+    expect(await isLoggedIn(page)).toBe(false);
+  });
+
+  it('is not shared with a duplicated tab, which logs in for itself', async () => {
+    const page = await enter(support);
+    const copied = await page.evaluate(() => ({ ...sessionStorage }));
+    const tab = await page.context().newPage();
+    // A browser copies the session storage of a tab that is duplicated.
+    await tab.addInitScript((values: Record<string, string>) => {
+      if (sessionStorage.length === 0)
+        for (const name of Object.keys(values)) sessionStorage.setItem(name, values[name]!);
+    }, copied);
+    await tab.goto(`${service.url}/back-office/`);
+    expect(await isLoggedIn(tab)).toBe(false);
+    await logIn(tab, support);
+    await atOnce(2, (index) => [page, tab][index]!.reload());
+    expect([await isLoggedIn(page), await isLoggedIn(tab)]).toEqual([true, true]);
+  });
+
+  it('refreshes its tokens, also if they expired while the tab was closed', async () => {
+    const page = await enter(support);
+    await page.evaluate(() => {
+      const tokens = JSON.parse(sessionStorage.getItem('tokens')!) as Record<string, string>;
+      sessionStorage.setItem('tokens', JSON.stringify({ ...tokens, access_token_expire_at: new Date().toISOString() }));
+    });
+    await page.reload();
+    expect(await isLoggedIn(page)).toBe(true);
+  });
+
+  it('ends after 30 minutes without use', async () => {
+    const page = await open();
+    await page.clock.install();
+    await page.reload();
+    await logIn(page, support);
+    await page.clock.fastForward('29:00');
+    await page.keyboard.press('Shift');
+    await page.clock.fastForward('29:00');
+    expect(await isLoggedIn(page)).toBe(true);
+    await page.clock.fastForward('31:00');
+    await page.locator('.login').waitFor();
+  });
+
+  it('that was ended elsewhere leads to the login, and keeps what was typed', async () => {
+    const document = aDocument();
+    await grant(service, merchant, document, '10.00');
+    const { id } = await merchant.wallet(document);
+    const user = await aUser(service, merchant.id, ['grants'], 'Balcão');
+    const page = await enter(user, `customer/${id}`);
+    await page.getByRole('button', { name: 'Grant cashback' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Amount').fill('5,00');
+    await dialog.getByLabel('Reason').fill('Atraso na entrega');
+    await dialog.getByRole('button', { name: 'Continue' }).click();
+    await merchant.post(`/users/${user.userId}/password`);
+    const { password } = await merchant.post<{ password: string }>(`/users/${user.userId}/password`);
+    await dialog.getByRole('button', { name: /^Confirm/ }).click();
+    await page.locator('.login').waitFor();
+    await logIn(page, { email: user.email, password });
+    expect(await dialog.getByLabel('Reason').inputValue()).toBe('Atraso na entrega');
+    expect(await merchant.wallet(document)).toMatchObject({ available: '10.00' });
+  });
+
+  it('leaves no document in the address, the title, the history and the storage', async () => {
+    const document = aDocument();
+    await grant(service, merchant, document, '10.00');
+    const page = await enter(support);
+    await page.getByLabel('CPF, CNPJ, order number or ID').fill(document);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Customer' }).waitFor();
+    await page.locator('.tile').first().waitFor();
+    const traces = await page.evaluate(() =>
+      [location.href, window.document.title, JSON.stringify(history.state), { ...sessionStorage }, { ...localStorage }]
+        .map((trace) => JSON.stringify(trace))
+        .join(),
+    );
+    expect(traces).not.toContain(document);
+    // It is hidden until it is asked for.
+    expect(await page.locator('main').textContent()).not.toContain(document.slice(0, 3));
+    await page.getByRole('button', { name: 'Show', exact: true }).click();
+    expect(await page.locator('.document').textContent()).toContain(document.slice(0, 3));
+  });
+});

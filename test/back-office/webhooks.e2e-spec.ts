@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { Locator, Page } from 'playwright-core';
+import { describeInBrowser, useBrowser } from '../support/browser.js';
+import { aUser } from '../support/factories.js';
+import { answerWith, deliver, type Receiver, startReceiver } from '../support/receiver.js';
+import type { Endpoint, Shop } from '../support/shop.js';
+import { useService } from '../support/use-service.js';
+
+const { service, merchant } = useService();
+
+describeInBrowser('Webhooks in the back office', () => {
+  const { enter } = useBrowser(service);
+  let operator: Shop;
+  let receiver: Receiver;
+  beforeAll(async () => {
+    operator = await aUser(service, merchant.id, ['events'], 'Operadora');
+    receiver = await startReceiver();
+  });
+  afterAll(() => receiver?.stop());
+
+  const endpoints = async (): Promise<Endpoint[]> =>
+    (await merchant.get<{ data: Endpoint[] }>('/webhook-endpoints')).data;
+  async function start(page: Page, button: string): Promise<Locator> {
+    await page.getByRole('button', { name: button, exact: true }).click();
+    return page.getByRole('dialog');
+  }
+  const confirm = (dialog: Locator): Promise<void> => dialog.getByRole('button', { name: /^Confirm/ }).dblclick();
+
+  it('are added once with a secret that is shown once, changed, and deleted', async () => {
+    const page = await enter(operator, 'webhooks');
+    let dialog = await start(page, 'Add endpoint');
+    await dialog.getByLabel('URL').fill(receiver.url);
+    await dialog.getByLabel('Types of events').fill('order.completed order.refunded');
+    await confirm(dialog);
+    expect(await dialog.locator('code').innerText()).toMatch(/^whsec_/);
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    expect(await endpoints()).toMatchObject([
+      { url: receiver.url, types: ['order.completed', 'order.refunded'], batch: 1 },
+    ]);
+    expect(await page.locator('main').innerText()).not.toContain('whsec_');
+
+    dialog = await start(page, 'Change');
+    await dialog.getByLabel('Events per request').fill('101');
+    await dialog.getByRole('button', { name: /^Confirm/ }).click();
+    await dialog.getByText('A number from 1 to 100.').waitFor();
+    await dialog.getByLabel('Events per request').fill('10');
+    await confirm(dialog);
+    await page.getByText('10 events per request').waitFor();
+
+    dialog = await start(page, 'Delete');
+    await confirm(dialog);
+    await page.getByText('Nothing here.').first().waitFor();
+    expect(await endpoints()).toEqual([]);
+  });
+
+  it('are pinged, get a new secret, and say what failed', async () => {
+    const { id } = await merchant.post<Endpoint>('/webhook-endpoints', { url: `${receiver.url}/failing` });
+    receiver.answer = answerWith(500, {}, 'no disk');
+    const page = await enter(operator, 'webhooks');
+    let dialog = await start(page, 'Ping');
+    await confirm(dialog);
+    await dialog.getByText('The last attempt: 500.').waitFor();
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    receiver.answer = answerWith(204);
+    dialog = await start(page, 'New secret');
+    await confirm(dialog);
+    await dialog.locator('code').waitFor();
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    await merchant.send('DELETE', `/webhook-endpoints/${id}`);
+  });
+
+  it('send the events since a time again', async () => {
+    const { id } = await merchant.post<Endpoint>('/webhook-endpoints', { url: `${receiver.url}/replay` });
+    await merchant.create();
+    await deliver(service);
+    const page = await enter(operator, 'webhooks');
+    const dialog = await start(page, 'Send again');
+    const yesterday = new Date(Date.now() - 24 * 3_600_000).toISOString().slice(0, 16);
+    await dialog.getByLabel('Since').fill(yesterday);
+    await confirm(dialog);
+    await dialog.getByText('1 events will be sent.').waitFor();
+    expect(await merchant.get<Endpoint>(`/webhook-endpoints/${id}`)).toMatchObject({ behind: 1 });
+  });
+
+  it('have a feed with the newest events first, of one type if that is chosen, and each as JSON', async () => {
+    const order = await merchant.completed();
+    await deliver(service);
+    const page = await enter(operator, 'webhooks');
+    const rows = page.getByRole('region', { name: 'Events' }).locator('table tbody tr');
+    await rows.first().waitFor();
+    expect(await rows.first().innerText()).toContain('Order completed');
+    await page.getByLabel('Type', { exact: true }).selectOption('order.created');
+    await page.getByRole('cell', { name: 'Order created' }).first().waitFor();
+    expect(await rows.filter({ hasText: 'Order completed' }).count()).toBe(0);
+    await rows.first().locator('summary').click();
+    expect(await rows.first().locator('pre').innerText()).toContain(order.id);
+  });
+});

@@ -1,0 +1,82 @@
+import { existsSync } from 'node:fs';
+import { afterAll, afterEach, beforeAll, expect } from '@jest/globals';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { describeIf } from './requirements.js';
+import type { Service } from './service.js';
+
+const EXECUTABLE = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync);
+export const describeInBrowser = describeIf(EXECUTABLE, 'The back office, because Chromium is missing');
+
+/** Without the requests that Chromium makes for itself. */
+const ARGUMENTS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+export type Language = 'en' | 'pt-BR';
+
+/** A person at the page. */
+export interface Person {
+  email: string;
+  password: string;
+}
+
+export interface Tabs {
+  /** Opens the login in a browser of its own, as on another computer. */
+  open(options?: { language?: Language; width?: number }): Promise<Page>;
+  /** Opens the page and logs in. @param path such as `order/0199…` */
+  enter(who: Person, path?: string, options?: { language?: Language; width?: number }): Promise<Page>;
+}
+
+/**
+ * Starts Chromium before the tests of the calling file or `describe`, and closes it after them. After each test, it
+ * expects that the page has logged no error, such as one of its content security policy.
+ */
+export function useBrowser(service: Service): Tabs {
+  let browser: Browser;
+  let contexts: BrowserContext[] = [];
+  let errors: string[] = [];
+  beforeAll(async () => {
+    browser = await chromium.launch({ executablePath: EXECUTABLE!, args: ARGUMENTS });
+  });
+  afterEach(async () => {
+    await Promise.all(contexts.map((context) => context.close()));
+    contexts = [];
+    const found = errors;
+    errors = [];
+    expect(found).toEqual([]);
+  });
+  afterAll(() => browser?.close());
+  const open: Tabs['open'] = async ({ language = 'en', width = 1280 } = {}) => {
+    const context = await browser.newContext({ locale: language, viewport: { width, height: 900 } });
+    context.setDefaultTimeout(30_000);
+    contexts.push(context);
+    context.on('weberror', (error) => errors.push(String(error.error())));
+    context.on('console', (message) => {
+      // The browser itself reports every refusal of the service.
+      if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
+        errors.push(message.text());
+    });
+    const page = await context.newPage();
+    await page.goto(`${service.url}/back-office/`);
+    return page;
+  };
+  const enter: Tabs['enter'] = async (who, path = '', options = {}) => {
+    const page = await open(options);
+    await logIn(page, who);
+    if (path !== '') await page.goto(`${service.url}/back-office/#/${path}`);
+    return page;
+  };
+  return { open, enter };
+}
+
+export async function logIn(page: Page, { email, password }: Person): Promise<void> {
+  await page.locator('#email').fill(email);
+  await page.locator('#password').fill(password);
+  await page.locator('.login form button').click();
+  await page.locator('nav').waitFor();
+}

@@ -1,0 +1,46 @@
+// @ts-check
+//
+// Part of `npm run build`: bundles the back office into dist/back-office. With `--watch`, again after each change.
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { context } from 'esbuild';
+
+const SOURCE = 'back-office';
+const FOLDER = 'dist/back-office';
+
+/**
+ * Writes the page with the names that the files have now.
+ *
+ * @type {import('esbuild').Plugin}
+ */
+const page = {
+  name: 'page',
+  setup({ onStart, onEnd }) {
+    onStart(() => rm(FOLDER, { recursive: true, force: true }));
+    onEnd(async ({ metafile }) => {
+      let html = await readFile(`${SOURCE}/index.html`, 'utf8');
+      for (const [file, { entryPoint }] of Object.entries(metafile?.outputs ?? {}))
+        if (entryPoint) html = html.replace(`"main${path.extname(file)}"`, `"${path.basename(file)}"`);
+      await writeFile(`${FOLDER}/index.html`, html);
+    });
+  },
+};
+
+process.chdir(path.resolve(import.meta.dirname, '..'));
+const builder = await context({
+  entryPoints: [`${SOURCE}/src/main.tsx`, `${SOURCE}/src/main.css`],
+  entryNames: '[name]-[hash]',
+  outdir: FOLDER,
+  bundle: true,
+  minify: true,
+  metafile: true,
+  format: 'esm',
+  target: 'es2022',
+  logLevel: 'warning',
+  plugins: [page],
+});
+if (process.argv.includes('--watch')) await builder.watch();
+else {
+  await builder.rebuild();
+  await builder.dispose();
+}
