@@ -18,6 +18,7 @@ import { UserWorkService } from './user-work.service.js';
 import { printRecord } from './rows.js';
 import { ExpiringService } from '../reports/expiring.service.js';
 import { FrequentService } from '../reports/frequent.service.js';
+import { GrantsReportService } from '../reports/grants-report.service.js';
 import { LedgerService } from '../reports/ledger.service.js';
 import { OutstandingService } from '../reports/outstanding.service.js';
 import { ErasureService } from '../orders/erasure.service.js';
@@ -61,6 +62,7 @@ class AdminModule {
         ErasureService,
         ExpiringService,
         FrequentService,
+        GrantsReportService,
         LedgerService,
         LoginCounts,
         OrdersService,

@@ -4,6 +4,7 @@ import { MerchantsService } from '../merchants/merchants.service.js';
 import { LEDGER_BY } from '../reports/dto/report.dto.js';
 import { ExpiringService } from '../reports/expiring.service.js';
 import { FrequentService } from '../reports/frequent.service.js';
+import { GrantsReportService } from '../reports/grants-report.service.js';
 import { type LedgerOptions, LedgerService } from '../reports/ledger.service.js';
 import { OutstandingService } from '../reports/outstanding.service.js';
 import { runWithServices } from './application.js';
@@ -51,6 +52,13 @@ export function reportCommands(): Command {
     'the cashback that will expire in this month and the following ones',
     (services, merchantId, options) => services.get(ExpiringService).report(merchantId, options),
   ).option('--months <n>', 'the number of months', wholeNumber(1, 120), 12);
+  withPeriod(
+    add<{ from: string; to: string }>(
+      'grants',
+      'who granted how much, by reason',
+      (services, merchantId, { from, to }) => services.get(GrantsReportService).report(merchantId, { from, to }),
+    ),
+  );
   addOfCustomers(add);
   return report;
 }

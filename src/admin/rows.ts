@@ -101,9 +101,11 @@ function tableOf(columns: readonly string[], rows: readonly Row[]): string[] {
 /** A control character in a name must not move the cursor. */
 const cellOf = (value: unknown): string => textOf(value).replaceAll(/\p{Cc}/gu, '\uFFFD');
 
+/** An author is a name. */
 function textOf(value: unknown): string {
   if (value === null || value === undefined) return '';
   if (value instanceof Date) return value.toISOString();
+  if (isObject(value) && 'name' in value) return String(value.name);
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 

@@ -1,6 +1,6 @@
 /** The texts of callers: a spreadsheet must not take them for a number, a date or a formula. */
 const TEXTS = new Set([
-  ...['name', 'store', 'in_store', 'document', 'completed_by'],
+  ...['name', 'store', 'in_store', 'document', 'completed_by', 'by'],
   ...['external_id', 'reason', 'void_reason', 'customer_change_reason', 'note', 'metadata'],
 ]);
 
@@ -35,8 +35,10 @@ export function csvOf(
   return (isBrazilian && !isContinued ? '\uFEFF' : '') + lines.join('');
 }
 
+/** The author of a change, or a list of them with their orders, is their names. */
 function textOf(value: unknown): string {
   if (Array.isArray(value)) return value.map(({ name, orders }) => `${name}: ${orders}`).join(', ');
+  if (value !== null && typeof value === 'object' && 'name' in value) return String(value.name);
   return typeof value === 'string' ? value : JSON.stringify(value ?? '').replace('""', '');
 }
 

@@ -1,7 +1,7 @@
 import { DAY_MS } from '../common/clock.js';
 import { validationFailed } from '../common/problem.js';
 
-const MAX_ROWS = 10_000;
+export const MAX_ROWS = 10_000;
 
 /** @param to the day after the last one. */
 export function refusePeriod({ from, to }: { from: string; to: string }, maxDays: number): void {

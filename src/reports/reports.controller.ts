@@ -10,6 +10,9 @@ import {
   FrequentQueryDto,
   FrequentReportDto,
   FrequentRowDto,
+  GrantsQueryDto,
+  GrantsReportDto,
+  GrantsRowDto,
   LedgerQueryDto,
   LedgerReportDto,
   LedgerRowDto,
@@ -22,6 +25,7 @@ import {
 } from './dto/report.dto.js';
 import { ExpiringService } from './expiring.service.js';
 import { FrequentService } from './frequent.service.js';
+import { GrantsReportService } from './grants-report.service.js';
 import { LedgerService } from './ledger.service.js';
 import { OutstandingService } from './outstanding.service.js';
 
@@ -34,6 +38,7 @@ export class ReportsController {
     private readonly outstanding: OutstandingService,
     private readonly expiring: ExpiringService,
     private readonly frequent: FrequentService,
+    private readonly grants: GrantsReportService,
   ) {}
 
   /**
@@ -85,6 +90,17 @@ export class ReportsController {
   @Report('frequent', FrequentReportDto, FrequentRowDto)
   reportFrequent(@MerchantId() merchantId: string, @Query() query: FrequentQueryDto): Promise<FrequentReportDto> {
     return this.frequent.report(merchantId, query);
+  }
+
+  /**
+   * Report who granted cashback
+   *
+   * @remarks Returns what each user granted in a period of at most 31 days, by reason, the highest amount first.
+   */
+  @Get('grants')
+  @Report('grants', GrantsReportDto, GrantsRowDto)
+  reportGrants(@MerchantId() merchantId: string, @Query() query: GrantsQueryDto): Promise<GrantsReportDto> {
+    return this.grants.report(merchantId, query);
   }
 
   /**

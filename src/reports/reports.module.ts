@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { MerchantsModule } from '../merchants/merchants.module.js';
 import { ExpiringService } from './expiring.service.js';
 import { FrequentService } from './frequent.service.js';
+import { GrantsReportService } from './grants-report.service.js';
 import { LedgerService } from './ledger.service.js';
 import { LedgerSumsService } from './ledger-sums.service.js';
 import { OutstandingService } from './outstanding.service.js';
@@ -11,7 +12,14 @@ import { ReportsController } from './reports.controller.js';
 @Module({
   imports: [MerchantsModule],
   controllers: [ReportsController],
-  providers: [ExpiringService, FrequentService, LedgerService, LedgerSumsService, OutstandingService],
+  providers: [
+    ExpiringService,
+    FrequentService,
+    GrantsReportService,
+    LedgerService,
+    LedgerSumsService,
+    OutstandingService,
+  ],
   exports: [LedgerSumsService],
 })
 export class ReportsModule {}

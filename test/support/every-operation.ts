@@ -101,7 +101,8 @@ async function useReports(send: Send): Promise<void> {
   for (const query of ['', '?months=2', '?months=0']) await send('get', '/reports/expiring', undefined, {}, query);
   for (const query of [period, `${period}&at_least=2`, ''])
     await send('get', '/reports/frequent', undefined, {}, query);
-  for (const report of ['ledger', 'frequent', 'customers']) {
+  for (const query of [period, '']) await send('get', '/reports/grants', undefined, {}, query);
+  for (const report of ['ledger', 'frequent', 'customers', 'grants']) {
     const { body } = await send('get', `/reports/${report}`, undefined, {}, `${period}&csv=pt-BR`);
     expect(typeof body).toBe('string');
   }

@@ -1,4 +1,4 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, OmitType } from '@nestjs/swagger';
 import { IsIn, IsOptional } from 'class-validator';
 import { ByDto } from '../../auth/dto/by.dto.js';
 import { IsDay, IsQueryInteger } from '../../http/validators.js';
@@ -201,6 +201,44 @@ export class FrequentRowDto {
 
 export class FrequentReportDto {
   readonly data!: FrequentRowDto[];
+}
+
+export class GrantsQueryDto extends PeriodQueryDto {}
+
+/** The grants of a user with the same reason. */
+@InOrder()
+export class GrantsRowDto {
+  /** Who granted them. */
+  readonly by!: ByDto;
+
+  /** @example Late delivery */
+  @ApiProperty({ type: String, nullable: true })
+  readonly reason!: string | null;
+
+  /** The number of grants. */
+  @ApiProperty({ type: 'integer' })
+  readonly grants!: number;
+
+  /** The number of customers who got them. */
+  @ApiProperty({ type: 'integer' })
+  readonly customers!: number;
+
+  /** The sum of what was granted. */
+  @ApiMoney()
+  readonly amount!: string;
+
+  /** The part that was voided since. */
+  @ApiMoney()
+  readonly voided!: string;
+}
+
+class GrantsTotalDto extends OmitType(GrantsRowDto, ['by', 'reason']) {}
+
+export class GrantsReportDto {
+  readonly data!: GrantsRowDto[];
+
+  /** All grants of the period. A customer of several rows counts once. */
+  readonly total!: GrantsTotalDto;
 }
 
 export class TopQueryDto extends PeriodQueryDto {
