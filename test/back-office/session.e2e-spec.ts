@@ -78,13 +78,12 @@ describeInBrowser('A session in the back office', () => {
 
   it('is not shared with a duplicated tab, which logs in for itself', async () => {
     const page = await enter(support);
-    const copied = await page.evaluate(() => ({ ...sessionStorage }));
+    const copied = await page.evaluate('({ ...sessionStorage })');
     const tab = await page.context().newPage();
     // A browser copies the session storage of a tab that is duplicated.
-    await tab.addInitScript((values: Record<string, string>) => {
-      if (sessionStorage.length === 0)
-        for (const name of Object.keys(values)) sessionStorage.setItem(name, values[name]!);
-    }, copied);
+    await tab.addInitScript(
+      `if (sessionStorage.length === 0) Object.assign(sessionStorage, ${JSON.stringify(copied)})`,
+    );
     await tab.goto(`${service.url}/back-office/`);
     expect(await isLoggedIn(tab)).toBe(false);
     await logIn(tab, support);
@@ -94,10 +93,10 @@ describeInBrowser('A session in the back office', () => {
 
   it('refreshes its tokens, also if they expired while the tab was closed', async () => {
     const page = await enter(support);
-    await page.evaluate(() => {
-      const tokens = JSON.parse(sessionStorage.getItem('tokens')!) as Record<string, string>;
+    await page.evaluate(`{
+      const tokens = JSON.parse(sessionStorage.getItem('tokens'));
       sessionStorage.setItem('tokens', JSON.stringify({ ...tokens, access_token_expire_at: new Date().toISOString() }));
-    });
+    }`);
     await page.reload();
     expect(await isLoggedIn(page)).toBe(true);
   });
@@ -143,10 +142,8 @@ describeInBrowser('A session in the back office', () => {
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Customer' }).waitFor();
     await page.locator('.tile').first().waitFor();
-    const traces = await page.evaluate(() =>
-      [location.href, window.document.title, JSON.stringify(history.state), { ...sessionStorage }, { ...localStorage }]
-        .map((trace) => JSON.stringify(trace))
-        .join(),
+    const traces = await page.evaluate(
+      'JSON.stringify([location.href, document.title, history.state, { ...sessionStorage }, { ...localStorage }])',
     );
     expect(traces).not.toContain(document);
     // It is hidden until it is asked for.

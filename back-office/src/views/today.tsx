@@ -1,4 +1,4 @@
-import type { CustomerCredit, FrequentRow, GrantRow, LedgerRow } from '@cashback/client';
+import type { CustomerCredit, FrequentRow, GrantsRow, LedgerRow } from '@cashback/client';
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { addDays, count, day, dayFromToday, documentText, money, t } from '../format.js';
@@ -122,7 +122,7 @@ const frequentColumns = (session: Session): Column<FrequentRow>[] => [
   },
 ];
 
-const grantColumns: Column<GrantRow>[] = [
+const grantColumns: Column<GrantsRow>[] = [
   { head: t.field.by, cell: (row) => by(row.by) },
   { head: t.field.reason, cell: ({ reason }) => reason ?? '–' },
   { head: t.today.grantCount, cell: ({ grants }) => count(grants), isNumber: true },

@@ -59,6 +59,7 @@ export interface Operations {
   reportOutstanding: [api.ReportOutstandingData, api.ReportOutstandingResponses];
   reportExpiring: [api.ReportExpiringData, api.ReportExpiringResponses];
   reportFrequent: [api.ReportFrequentData, api.ReportFrequentResponses];
+  reportGrants: [api.ReportGrantsData, api.ReportGrantsResponses];
   reportCustomers: [api.ReportCustomersData, api.ReportCustomersResponses];
 }
 
@@ -120,5 +121,6 @@ export const OPERATIONS = {
   reportOutstanding: ['GET /reports/outstanding', 'send'],
   reportExpiring: ['GET /reports/expiring', 'send'],
   reportFrequent: ['GET /reports/frequent', 'send'],
+  reportGrants: ['GET /reports/grants', 'send'],
   reportCustomers: ['GET /reports/customers', 'send'],
 } as const;

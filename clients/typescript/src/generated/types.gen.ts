@@ -2038,6 +2038,57 @@ export type FrequentReport = {
     data: Array<FrequentRow>;
 };
 
+export type GrantsRow = {
+    /**
+     * Who granted them.
+     */
+    by: By;
+    reason: string | null;
+    /**
+     * The number of grants.
+     */
+    grants: number;
+    /**
+     * The number of customers who got them.
+     */
+    customers: number;
+    /**
+     * The sum of what was granted.
+     */
+    amount: string;
+    /**
+     * The part that was voided since.
+     */
+    voided: string;
+};
+
+export type GrantsTotal = {
+    /**
+     * The number of grants.
+     */
+    grants: number;
+    /**
+     * The number of customers who got them.
+     */
+    customers: number;
+    /**
+     * The sum of what was granted.
+     */
+    amount: string;
+    /**
+     * The part that was voided since.
+     */
+    voided: string;
+};
+
+export type GrantsReport = {
+    data: Array<GrantsRow>;
+    /**
+     * All grants of the period. A customer of several rows counts once.
+     */
+    total: GrantsTotal;
+};
+
 export type TopRow = {
     document: string;
     /**
@@ -7032,6 +7083,62 @@ export type ReportFrequentResponses = {
 };
 
 export type ReportFrequentResponse = ReportFrequentResponses[keyof ReportFrequentResponses];
+
+export type ReportGrantsData = {
+    body?: never;
+    path?: never;
+    query: {
+        /**
+         * `pt-BR`: CSV for spreadsheets in Brazil, with semicolons, decimal commas and days such as 30/11/2026.
+         */
+        csv?: 'pt-BR';
+        /**
+         * The first day, in the merchant's time zone.
+         */
+        from: string;
+        /**
+         * The day after the last one.
+         */
+        to: string;
+    };
+    url: '/reports/grants';
+};
+
+export type ReportGrantsErrors = {
+    /**
+     * `malformed_request`: The request is not valid HTTP
+     *
+     * `malformed_json`: The request body is not valid JSON
+     *
+     * `validation_failed`: The request is not valid
+     */
+    400: ({
+        code: 'malformed_request';
+    } & MalformedRequestProblem) | ({
+        code: 'malformed_json';
+    } & MalformedJsonProblem) | ({
+        code: 'validation_failed';
+    } & ValidationFailedProblem);
+    /**
+     * `forbidden`: The API user does not have the permission for this
+     */
+    403: ForbiddenProblem;
+    /**
+     * What every operation can return: one example per code
+     */
+    default: Problem;
+};
+
+export type ReportGrantsError = ReportGrantsErrors[keyof ReportGrantsErrors];
+
+export type ReportGrantsResponses = {
+    /**
+     * OK
+     */
+    200: GrantsReport;
+};
+
+export type ReportGrantsResponse = ReportGrantsResponses[keyof ReportGrantsResponses];
 
 export type ReportCustomersData = {
     body?: never;
