@@ -1,43 +1,51 @@
 // @ts-check
-import { run } from './support/processes.mjs';
+import { createInterface } from 'node:readline';
+import { startGuarded } from './support/guarded-process.mjs';
 
-/** The login of the demo merchant. */
+/** The login of the owner of the demo merchant. Its other users have the same password. */
 export const EMAIL = 'demo@example.com';
 export const PASSWORD = 'demo-password-2026';
-const DOCUMENT = '52998224725';
+/** The customer of the README, who has exactly 80.00. */
+export const DOCUMENT = '52998224725';
+
+const TILL = ['sell', 'refund'];
+
+/** The API users of the demo merchant, beside its owner. `docs/roles.md` says who needs which permissions. */
+export const STAFF = [
+  { name: 'Caixa 1', email: 'caixa-1@example.com', permissions: TILL },
+  { name: 'Caixa 3', email: 'caixa-3@example.com', permissions: TILL },
+  { name: 'Caixa 5', email: 'caixa-5@example.com', permissions: TILL },
+  { name: 'Caixa 8', email: 'caixa-8@example.com', permissions: TILL },
+  { name: 'Loja virtual', email: 'loja-virtual@example.com', permissions: TILL },
+  { name: 'Atendimento', email: 'atendimento@example.com', permissions: ['refund', 'customers', 'grants', 'reports'] },
+  { name: 'Financeiro', email: 'financeiro@example.com', permissions: ['reports'] },
+  { name: 'Marketing', email: 'marketing@example.com', permissions: ['events', 'reports'] },
+];
+
+/** One login for each set of permissions. */
+const LOGINS = [
+  EMAIL,
+  'caixa-3@example.com',
+  'atendimento@example.com',
+  'financeiro@example.com',
+  'marketing@example.com',
+];
 
 /**
- * Runs the admin CLI like an operator does.
+ * Creates the demo merchant with a year of orders, unless an earlier start did. It is a process of its own, because it
+ * loads the built service, which changes while `npm start` runs.
  *
- * @param {NodeJS.ProcessEnv} env
- * @param {string[]} args
- * @returns {Promise<string>} its output
- * @throws if it fails; the message ends with its output
+ * @param {NodeJS.ProcessEnv} env that of the service
+ * @param {(line: string) => void} [say] prints what is done
+ * @param {(seeding: import('./support/guarded-process.mjs').Guarded) => void} [onStart] may end it early
+ * @throws if it fails, after its errors are printed
  */
-async function admin(env, args) {
-  const { ok, output } = await run(process.execPath, ['dist/src/admin.js', ...args], { env });
-  if (!ok) throw new Error(`admin ${args.slice(0, 2).join(' ')} failed:\n${output.trimEnd()}`);
-  return output;
-}
-
-/**
- * Creates a merchant, a customer with a balance, and an API user, unless an earlier start did. The user is created last:
- * if it exists, so does everything else. What an interrupted start has created is not completed, because the balance may
- * already be granted.
- *
- * @param {NodeJS.ProcessEnv} env
- * @returns {Promise<boolean>} whether anything was created
- */
-export async function seedDemo(env) {
-  const users = (await admin(env, ['user', 'list'])).split('\n').filter((line) => line !== '');
-  if (users.some((line) => JSON.parse(line).email === EMAIL)) return false;
-  /** @type {{ id: string }} */
-  const merchant = JSON.parse(await admin(env, ['merchant', 'create', '--name', 'Loja Demo']));
-  const grant = ['--document', DOCUMENT, '--amount', '80.00', '--reason', 'demo balance'];
-  await admin(env, ['cashback', 'grant', '--merchant', merchant.id, ...grant]);
-  const user = ['--name', 'Demo', '--email', EMAIL, '--password', PASSWORD, '--allow', 'all'];
-  await admin(env, ['user', 'create', '--merchant', merchant.id, ...user]);
-  return true;
+export async function seedDemo(env, say = () => undefined, onStart = () => undefined) {
+  const args = ['--enable-source-maps', 'tools/demo-history.mjs'];
+  const seeding = await startGuarded({ command: process.execPath, args, env, output: 'pipe' });
+  onStart(seeding);
+  createInterface({ input: /** @type {import('node:stream').Readable} */ (seeding.stdout) }).on('line', say);
+  if ((await seeding.exited) !== 0) throw new Error('The demo data could not be created.');
 }
 
 /**
@@ -49,12 +57,18 @@ export async function seedDemo(env) {
  */
 export function welcome(port, databaseUrl) {
   const base = `http://localhost:${port}`;
+  const logins = LOGINS.map((email) => {
+    const permissions = STAFF.find((user) => user.email === email)?.permissions.join(', ') ?? 'all permissions';
+    return `  ${email.padEnd(28)}${permissions}`;
+  });
   return `
 The service is ready. Ctrl-C stops it and everything that was started with it.
 
-  Documentation   ${base}/docs
-  Email           ${EMAIL}
-  Password        ${PASSWORD}
+  Back office     ${base}/back-office
+  Swagger UI      ${base}/docs
+  Password        ${PASSWORD}, for each of these emails:
+
+${logins.join('\n')}
 
 Log in, then create an order (paste both):
 

@@ -163,7 +163,7 @@ async function start() {
   if (!compiles) throw new Error('The source does not compile.');
   say('Applying the migrations');
   await migrate(env);
-  if (await seedDemo(env)) say('Created a demo merchant, its API user and a customer with a balance of 80.00');
+  await seedDemo(env, say, (seeding) => cleanups.push(() => seeding.end(5_000)));
 
   say('Starting the service');
   let running = await startService(env);

@@ -9,6 +9,7 @@ import { type BuiltService, freePort, startBuiltService } from '../support/built
 import { Client } from '../support/client.js';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
 import { anOrder } from '../support/factories.js';
+import { testEnvironment } from '../support/service.js';
 import type { Tokens, Endpoint, EndpointWithSecret, FeedEvent } from '../support/shop.js';
 
 describe('npm run webhooks:listen', () => {
@@ -22,8 +23,8 @@ describe('npm run webhooks:listen', () => {
   beforeAll(async () => {
     folder = makeTempFolder('cashback-listen');
     database = await createMigratedDatabase();
+    await seedDemo({ ...process.env, ...testEnvironment(database.url) });
     service = await startBuiltService(database.url);
-    await seedDemo({ ...process.env, DATABASE_URL: database.url });
     const login = await new Client(service).post<Tokens>('/auth/login', { email: EMAIL, password: PASSWORD });
     client = new Client(service, login.body.access_token);
   });
@@ -70,17 +71,19 @@ describe('npm run webhooks:listen', () => {
   }
 
   it('npm run webhooks:listen prints one line per event, and deletes its endpoint and those of killed listeners', async () => {
+    const demo = await urls();
     // A shop's own endpoint has the same address with another path.
     const own = `http://127.0.0.1:${await freePort()}/webhooks`;
     await client.post<EndpointWithSecret>('/webhook-endpoints', { url: own });
     const killed = await listen(service.url);
     await killed.until('Waiting for');
     await killed.kill();
-    expect(await urls()).toHaveLength(2);
+    expect(await urls()).toHaveLength(demo.length + 2);
 
     const listener = await listen(service.url);
     await listener.until('Waiting for');
-    expect(await urls()).toEqual([own, expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/webhooks-listen$/)]);
+    const listening = expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/webhooks-listen$/) as unknown;
+    expect(await urls()).toEqual([...demo, own, listening]);
     const externalId = await complete();
     const line = new RegExp(
       `^\\d\\d:\\d\\d:\\d\\d +\\d+  order\\.completed +${externalId} completed version 2 total 150\\.00 ` +
@@ -90,7 +93,7 @@ describe('npm run webhooks:listen', () => {
     expect(await listener.until(`order.completed           ${externalId}`)).toMatch(line);
     await listener.end(10_000);
     expect(await listener.exited).toBe(0);
-    expect(await urls()).toEqual([own]);
+    expect(await urls()).toEqual([...demo, own]);
   });
 
   it('npm run webhooks:listen leaves the endpoint of another listener that still runs', async () => {
