@@ -16,6 +16,8 @@ interface Common extends Error {
   readonly requestId: string | undefined;
   /** Whether the same request may succeed later. The client has already retried it. */
   readonly retryable: boolean;
+  /** How many milliseconds to wait before the next try; 0 if the service did not say. */
+  readonly retryAfter: number;
   readonly nextAction: NextAction | Unknown;
   /** The members and parameters that are not valid, or differ. */
   readonly errors: readonly ProblemError[];
@@ -34,7 +36,7 @@ type Members<P> = P extends unknown ? Omit<P, Envelope> : never;
 export type CashbackError = Common &
   (Members<Problem> | { readonly code: 'network_error' | 'unexpected_response' } | { readonly code: Unknown });
 
-/** What the client knows of a failure. */
+/** A problem of the service, or what the client knows without one. */
 export interface Failure {
   code: string;
   status: number;
@@ -42,22 +44,16 @@ export interface Failure {
   retryable: boolean;
   next_action: string;
   request_id?: string | undefined;
+  retry_after?: number;
   errors?: readonly ProblemError[];
 }
 
 class CallError extends Error {
-  override readonly name = 'CashbackError';
-  readonly requestId: string | undefined;
-  readonly nextAction: string;
-  readonly errors: readonly ProblemError[];
-
-  constructor(failure: Failure, options?: ErrorOptions) {
-    super(`${failure.code}: ${failure.detail}`, options);
-    const { request_id, next_action, errors = [], ...members } = failure;
-    Object.assign(this, members);
-    this.requestId = request_id;
-    this.nextAction = next_action;
-    this.errors = errors;
+  constructor({ request_id, next_action, retry_after = 0, errors = [], ...members }: Failure, options?: ErrorOptions) {
+    const lines = errors.map(({ pointer, parameter, detail }) => `${pointer ?? parameter}: ${detail}`);
+    super([`${members.code}: ${members.detail}`, ...lines].join('\n'), options);
+    const [name, requestId, nextAction, retryAfter] = ['CashbackError', request_id, next_action, retry_after];
+    Object.assign(this, members, { name, requestId, nextAction, retryAfter, errors });
   }
 }
 

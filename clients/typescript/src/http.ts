@@ -46,22 +46,30 @@ const TRIES = 4;
 const TIMEOUT_MS = 30_000;
 const LONGEST_PAUSE_MS = 8_000;
 
-/** Runs the work until the limit, or until the signal is aborted. */
-async function within<T>(work: (signal: AbortSignal) => Promise<T>, limit: number, outer?: AbortSignal): Promise<T> {
-  outer?.throwIfAborted();
+const isTransient = (status: number): boolean => status === 0 || status === 408 || status === 429 || status >= 500;
+
+/** Ends the work after the limit, or when the caller aborts it. Rejects with a CashbackError or the caller's reason. */
+async function within<T>(work: (signal: AbortSignal) => Promise<T>, limit: number, caller?: AbortSignal): Promise<T> {
+  caller?.throwIfAborted();
   const controller = new AbortController();
-  const abort = (): void => controller.abort(outer?.reason);
-  outer?.addEventListener('abort', abort);
+  const abort = (): void => controller.abort(caller?.reason);
   const late = new DOMException(`not done within ${Math.round(limit)} ms`, 'TimeoutError');
   const timer = setTimeout(() => controller.abort(late), limit);
+  caller?.addEventListener('abort', abort);
   try {
     const aborted = new Promise<never>((_, reject) => {
       controller.signal.addEventListener('abort', () => reject(controller.signal.reason as Error));
     });
     return await Promise.race([work(controller.signal), aborted]);
+  } catch (cause) {
+    caller?.throwIfAborted();
+    if (cause instanceof CashbackError) throw cause;
+    const detail = String((cause as Error | null)?.message ?? cause);
+    const failure = { code: 'network_error', status: 0, detail, retryable: true, next_action: 'retry' };
+    throw new CashbackError(failure, { cause });
   } finally {
     clearTimeout(timer);
-    outer?.removeEventListener('abort', abort);
+    caller?.removeEventListener('abort', abort);
   }
 }
 
@@ -73,7 +81,7 @@ function queryOf(query: object = {}): string {
   return parameters.size > 0 ? `?${parameters}` : '';
 }
 
-/** Reads the whole body: a body that was cut must fail in the try that received it. */
+/** Reads the whole body: if it was cut, the try that received it must fail. */
 async function bodyOf(response: Response, isJson: boolean): Promise<unknown> {
   const bytes = await response.arrayBuffer();
   const length = response.headers.has('content-encoding') ? null : response.headers.get('content-length');
@@ -82,24 +90,28 @@ async function bodyOf(response: Response, isJson: boolean): Promise<unknown> {
   return isJson ? JSON.parse(text) : text;
 }
 
-/** How many milliseconds `Retry-After` asks for. */
-function retryAfter(response: Response | undefined): number {
-  const value = response?.headers.get('retry-after') ?? '0';
+/** The milliseconds that `Retry-After` asks for. */
+function retryAfter({ headers }: Response): number {
+  const value = headers.get('retry-after') ?? '';
   const wait = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now();
   return Math.max(wait || 0, 0);
 }
 
-const lost = (cause: unknown): CashbackError =>
-  new CashbackError(
-    {
-      code: 'network_error',
-      status: 0,
-      detail: cause instanceof Error ? cause.message : String(cause),
-      retryable: true,
-      next_action: 'retry',
-    },
-    { cause },
-  );
+function failureOf(response: Response, content: unknown): Failure {
+  const retry_after = retryAfter(response);
+  if (typeof content === 'object' && content !== null && 'code' in content)
+    return { ...(content as Failure), retry_after };
+  const { status, statusText, headers } = response;
+  return {
+    code: 'unexpected_response',
+    status,
+    detail: `${status} ${statusText}, not from the service`,
+    retryable: isTransient(status),
+    next_action: isTransient(status) ? 'retry' : 'contact_support',
+    request_id: headers.get('x-request-id') ?? undefined,
+    retry_after,
+  };
+}
 
 /** Sends requests, and sends them again until they have an answer: every operation is safe to repeat. */
 export class Http {
@@ -113,81 +125,48 @@ export class Http {
   }
 
   async request<T>(call: Call): Promise<T> {
-    const timeout = call.options?.timeout ?? this.options.timeout ?? TIMEOUT_MS;
+    const { authorize, doneIs, options: { signal, timeout = this.options.timeout ?? TIMEOUT_MS } = {} } = call;
     const deadline = performance.now() + timeout;
     const left = (): number => deadline - performance.now();
+    const body = call.body === undefined ? undefined : JSON.stringify(call.body);
     let rejected: string | undefined;
     for (let attempt = 1; ; attempt++) {
-      const token = call.authorize && (await this.#waitFor(() => call.authorize!(rejected), left(), call));
+      const token = authorize && (await within(() => authorize(rejected), left(), signal));
       // A try that hangs leaves time for another one.
       const limit = attempt < TRIES ? left() / 2 : left();
-      const { value, error, wait = 0 } = await this.#try<T>(call, token, limit);
-      if (error === undefined) return value as T;
-      if (error.status === 401 && error.code === 'invalid_token' && rejected === undefined && token !== undefined) {
-        rejected = token;
-        attempt--;
-        continue;
+      try {
+        return await within((ending) => this.#exchange<T>(call, body, token, ending), limit, signal);
+      } catch (error) {
+        if (!(error instanceof CashbackError)) throw error;
+        if (attempt > 1 && error.status === doneIs) return undefined as T;
+        if (error.code === 'invalid_token' && rejected === undefined) {
+          rejected = token;
+          attempt--;
+          continue;
+        }
+        const delay = error.retryAfter + Math.random() * Math.min(LONGEST_PAUSE_MS, 250 * 2 ** attempt);
+        if (!isTransient(error.status) || attempt >= TRIES || delay >= left()) throw error;
+        this.options.onRetry?.({ attempt, delay, error });
+        await within(() => new Promise<void>((done) => setTimeout(done, delay)), left(), signal);
       }
-      if (attempt > 1 && error.status === call.doneIs) return undefined as T;
-      const isTransient = error.status === 0 || [408, 429].includes(error.status) || error.status >= 500;
-      const delay = wait + Math.random() * Math.min(LONGEST_PAUSE_MS, 250 * 2 ** attempt);
-      if (!isTransient || attempt === TRIES || delay >= left()) throw error;
-      this.options.onRetry?.({ attempt, delay, error });
-      await this.#waitFor(() => new Promise((done) => setTimeout(done, delay)), left(), call);
     }
   }
 
-  /** Like `within`, but being late is an error of the network. */
-  async #waitFor<T>(work: (signal: AbortSignal) => Promise<T>, limit: number, { options }: Call): Promise<T> {
-    try {
-      return await within(work, limit, options?.signal);
-    } catch (error) {
-      options?.signal?.throwIfAborted();
-      throw error instanceof CashbackError ? error : lost(error);
-    }
-  }
-
-  async #try<T>(call: Call, token: string | undefined, limit: number): Promise<Outcome<T>> {
-    try {
-      return await this.#waitFor((signal) => this.#exchange<T>(call, token, signal), limit, call);
-    } catch (error) {
-      if (error instanceof CashbackError) return { error };
-      throw error;
-    }
-  }
-
-  async #exchange<T>(call: Call, token: string | undefined, signal: AbortSignal): Promise<Outcome<T>> {
-    const { method, path, query, body, accept = 'application/json', options: { ifMatch } = {} } = call;
+  async #exchange<T>(call: Call, body: string | undefined, token: string | undefined, signal: AbortSignal): Promise<T> {
+    const { method, path, query, accept = 'application/json', options: { ifMatch } = {} } = call;
     const headers: Record<string, string> = { accept };
     if (token !== undefined) headers.authorization = `Bearer ${token}`;
     if (body !== undefined) headers['content-type'] = 'application/json';
     if (ifMatch !== undefined) headers['if-match'] = typeof ifMatch === 'number' ? `"${ifMatch}"` : ifMatch;
-    const sent: RequestInit = { method, headers, signal };
-    if (body !== undefined) sent.body = JSON.stringify(body);
-    const response = await this.#fetch(`${this.#base}${path}${queryOf(query)}`, sent);
+    const response = await this.#fetch(`${this.#base}${path}${queryOf(query)}`, {
+      method,
+      headers,
+      signal,
+      ...(body !== undefined && { body }),
+    });
     const isJson = /[/+]json\b/.test(response.headers.get('content-type') ?? '');
     const content = await bodyOf(response, isJson);
-    if (response.ok && (isJson || accept === 'text/csv' || response.status === 204)) return { value: content as T };
-    return { error: new CashbackError(failureOf(response, content)), wait: retryAfter(response) };
+    if (response.ok && (isJson || accept === 'text/csv' || response.status === 204)) return content as T;
+    throw new CashbackError(failureOf(response, content));
   }
-}
-
-interface Outcome<T> {
-  value?: T;
-  error?: CashbackError;
-  wait?: number;
-}
-
-function failureOf(response: Response, content: unknown): Failure {
-  if (typeof content === 'object' && content !== null && 'code' in content) return content as Failure;
-  const { status, statusText, headers } = response;
-  const isTransient = [408, 429].includes(status) || status >= 500;
-  return {
-    code: 'unexpected_response',
-    status,
-    detail: `${status} ${statusText}, not from the service`,
-    retryable: isTransient,
-    next_action: isTransient ? 'retry' : 'contact_support',
-    request_id: headers.get('x-request-id') ?? undefined,
-  };
 }

@@ -28,8 +28,9 @@ export function inMemory(): TokenStore {
 
 /** The session of the client: one login or refresh at a time. */
 export class Session {
-  #running: Promise<string> | undefined;
-  /** A clock that is wrong makes each new token look expired. Then only the service says when one is. */
+  #refreshing: Promise<string> | undefined;
+  #last: Promise<unknown> = Promise.resolve();
+  /** To a clock that is wrong, each new token looks expired. Then only the service says when one is. */
   #isClockWrong = false;
 
   constructor(
@@ -39,17 +40,16 @@ export class Session {
     private credentials: Login | undefined,
   ) {}
 
-  /** Returns an access token that does not expire within a minute. @param rejected one that was refused */
+  /** Returns an access token that is valid for another minute. @param rejected what the service did not accept */
   readonly authorize = async (rejected?: string): Promise<string> => {
     const tokens = await this.store.get();
     if (tokens !== null && this.#isUsable(tokens, rejected)) return tokens.access_token;
-    this.#running ??= this.#locked(() => this.#refresh(rejected)).finally(() => (this.#running = undefined));
-    return this.#running;
+    this.#refreshing ??= this.#alone(() => this.#refresh(rejected)).finally(() => (this.#refreshing = undefined));
+    return this.#refreshing;
   };
 
-  /** Starts a session. The email and the password are not kept. */
   logIn(credentials: Login, options?: CallOptions): Promise<string> {
-    return this.#locked(() => this.#store('/auth/login', credentials, options));
+    return this.#alone(() => this.#store('/auth/login', credentials, options));
   }
 
   async logOut(options?: CallOptions): Promise<void> {
@@ -57,8 +57,11 @@ export class Session {
     try {
       const { authorize } = this;
       await this.http.request({ method: 'POST', path: '/auth/logout', authorize, options, doneIs: 401 });
+    } catch (error) {
+      // The session has already ended.
+      if (!(error instanceof CashbackError && error.status === 401)) throw error;
     } finally {
-      await this.#locked(() => this.store.set(null));
+      await this.#alone(() => this.store.set(null));
     }
   }
 
@@ -66,37 +69,47 @@ export class Session {
     if (this.credentials !== undefined) this.credentials = { ...this.credentials, password };
   }
 
-  #locked<T>(work: () => Promise<T>): Promise<T> {
-    return this.store.lock === undefined ? work() : this.store.lock(work);
+  /** Runs the work after that of earlier calls, and under the lock of the store. */
+  #alone<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#last.then(() => (this.store.lock === undefined ? work() : this.store.lock(work)));
+    this.#last = result.catch(() => undefined);
+    return result;
   }
 
   #isUsable(tokens: TokenSet, rejected: string | undefined): boolean {
     if (tokens.access_token === rejected) return false;
-    return this.#isClockWrong || Date.parse(tokens.access_token_expire_at) > Date.now() + EARLY_MS;
+    return this.#isClockWrong || expiresIn(tokens) > EARLY_MS;
   }
 
   async #refresh(rejected: string | undefined): Promise<string> {
-    // Another one may have refreshed while this one waited for the lock.
+    // Another client that shares the store may have refreshed meanwhile.
     const tokens = await this.store.get();
     if (tokens !== null && this.#isUsable(tokens, rejected)) return tokens.access_token;
-    try {
-      if (tokens === null) throw notLoggedIn();
-      const timeout = Math.min(this.timeout ?? REFRESH_MS, REFRESH_MS);
-      return await this.#store('/auth/refresh', { refresh_token: tokens.refresh_token }, { timeout });
-    } catch (error) {
-      if (this.credentials !== undefined) return this.#store('/auth/login', this.credentials);
-      if (tokens !== null) await this.store.set(null);
-      throw error;
+    if (tokens !== null) {
+      try {
+        const timeout = Math.min(this.timeout ?? REFRESH_MS, REFRESH_MS);
+        return await this.#store('/auth/refresh', { refresh_token: tokens.refresh_token }, { timeout });
+      } catch (error) {
+        if (this.credentials === undefined) {
+          // After too many refreshes the token is still good. After any other failure it may have been used.
+          if (!(error instanceof CashbackError && error.status === 429)) await this.store.set(null);
+          throw error;
+        }
+      }
     }
+    if (this.credentials === undefined) throw notLoggedIn();
+    return this.#store('/auth/login', this.credentials);
   }
 
   async #store(path: string, body: object, options?: CallOptions): Promise<string> {
     const tokens = await this.http.request<TokenSet>({ method: 'POST', path, body, options });
     await this.store.set(tokens);
-    this.#isClockWrong = Date.parse(tokens.access_token_expire_at) <= Date.now() + EARLY_MS;
+    this.#isClockWrong = expiresIn(tokens) <= EARLY_MS;
     return tokens.access_token;
   }
 }
+
+const expiresIn = (tokens: TokenSet): number => Date.parse(tokens.access_token_expire_at) - Date.now();
 
 const notLoggedIn = (): CashbackError =>
   new CashbackError({

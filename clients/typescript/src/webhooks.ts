@@ -55,7 +55,8 @@ export async function verify(
 ): Promise<Received> {
   const timestamp = field(headers, 'webhook-timestamp');
   if (!/^\d+$/.test(timestamp)) throw new WebhookError('the header webhook-timestamp is not a number of seconds');
-  if (Math.abs(Date.now() / 1000 - Number(timestamp)) > tolerance) throw new WebhookError('the timestamp is too old');
+  if (Math.abs(Date.now() / 1000 - Number(timestamp)) > tolerance)
+    throw new WebhookError('the timestamp is too far from now');
   const encoder = new TextEncoder();
   const head = encoder.encode(`${field(headers, 'webhook-id')}.${timestamp}.`);
   const body = typeof rawBody === 'string' ? encoder.encode(rawBody) : rawBody;

@@ -1,0 +1,154 @@
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync, mkdirSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Cashback } from '../../clients/typescript/src/index.js';
+
+const PACKAGE = 'clients/typescript';
+const TSC = 'node_modules/typescript/bin/tsc';
+const MAX_BYTES = 12 * 1024;
+
+const run = (...args: string[]): string => execFileSync(process.execPath, args, { encoding: 'utf8', stdio: 'pipe' });
+
+/** What tsc says about a program that does not compile. */
+function compile(...args: string[]): string {
+  try {
+    return run(TSC, ...args);
+  } catch (error) {
+    return (error as { stdout: string }).stdout;
+  }
+}
+
+/** A strict caller without the types of Node. */
+const CALLER = `
+import { Cashback, CashbackError, type List, type Order, type OrderPage } from '@cashback/client';
+import { fromCentavos, toCentavos, type Money } from '@cashback/client/money';
+import { verify } from '@cashback/client/webhooks';
+
+const cashback = new Cashback({ baseUrl: 'https://cashback.example' });
+export const listed: List<OrderPage> = cashback.orders.list({ status: ['pending'], limit: 10 });
+
+export async function sell(cart: { id: string; total: Money }): Promise<string> {
+  try {
+    const members = { items: [], payment_methods: [], document: '52998224725' };
+    const order: Order = await cashback.orders.create({ external_id: cart.id, total: cart.total, ...members });
+    await cashback.orders.complete(order.id);
+    await cashback.orders.complete(order.id, { redeem: '5.00' }, { ifMatch: order.version, timeout: 10_000 });
+    // @ts-expect-error A number is no amount.
+    await cashback.orders.complete(order.id, { redeem: 5 });
+    // @ts-expect-error The client has no such operation.
+    await cashback.orders.destroy(order.id);
+    for await (const event of cashback.events.list({ after: 0, types: ['order.refunded'] }))
+      if (event.type === 'order.refunded') return event.data.refund.amount;
+    return fromCentavos(toCentavos(order.total) * 2n);
+  } catch (error) {
+    if (!(error instanceof CashbackError)) throw error;
+    switch (error.code) {
+      case 'redemption_exceeds_maximum':
+        return error.maximum;
+      case 'external_id_conflict':
+        return error.existing_id;
+      case 'not_found':
+        // @ts-expect-error This error has no maximum.
+        return String(error.maximum);
+      case 'network_error':
+        return 'offline';
+      // @ts-expect-error The code is misspelled.
+      case 'redemption_exceeds_maximun':
+        return '';
+      default:
+        return error.nextAction === 'retry' ? error.message : \`\${error.status} \${error.code}\`;
+    }
+  }
+}
+
+export async function received(raw: string, headers: Record<string, string>): Promise<number> {
+  const event = await verify(raw, headers, 'whsec_');
+  return 'type' in event ? event.sequence : event.data.length;
+}
+`;
+
+describe('the package of the TypeScript client', () => {
+  let folder: string;
+  const built = (): string => path.join(folder, 'node_modules/@cashback/client');
+
+  beforeAll(() => {
+    folder = mkdtempSync(path.join(tmpdir(), 'cashback-client-'));
+    mkdirSync(built(), { recursive: true });
+    run(TSC, '-p', PACKAGE, '--outDir', path.join(built(), 'dist'));
+    symlinkSync(path.resolve(PACKAGE, 'package.json'), path.join(built(), 'package.json'));
+  });
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  it('has the types and operations of the current document: otherwise run `npm run client`', () => {
+    const current = path.join(folder, 'generated');
+    run('tools/client.mjs', current);
+    const committed = `${PACKAGE}/src/generated`;
+    expect(readdirSync(current).sort()).toEqual(readdirSync(committed).sort());
+    for (const file of readdirSync(current))
+      expect(readFileSync(path.join(committed, file), 'utf8') === readFileSync(path.join(current, file), 'utf8')).toBe(
+        true,
+      );
+  });
+
+  it('has a method for each operation of the document', async () => {
+    const requested = new Set<string>();
+    const server = createServer((request, response) => {
+      const [pathname] = request.url!.split('?');
+      requested.add(`${request.method} ${pathname!.replaceAll(/\/id-\d/g, '/{}')}`);
+      const tokens = { access_token: 'a', access_token_expire_at: '2999-01-01T00:00:00.000Z', refresh_token: 'r' };
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ ...tokens, data: [] }));
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const expired = { access_token: 'a', access_token_expire_at: '1999-01-01T00:00:00.000Z', refresh_token: 'r' };
+    const tokenStore = { get: () => Promise.resolve(expired), set: () => Promise.resolve() };
+    const cashback = new Cashback({ baseUrl, tokenStore });
+    await cashback.login({ email: 'a', password: 'b' });
+    await cashback.changePassword({ current_password: 'a', new_password: 'b' });
+    for (const resource of Object.values(cashback).filter((member) => typeof member === 'object'))
+      for (const [name, method] of Object.entries(resource as Record<string, (...args: unknown[]) => unknown>)) {
+        if (name === 'csv') continue;
+        const answer = await method('id-1', 'id-2', {}, {});
+        for await (const _ of (answer as { pages?(): AsyncIterable<unknown> }).pages?.() ?? []);
+      }
+    await cashback.logout();
+    server.closeAllConnections();
+    server.close();
+    const { paths } = JSON.parse(readFileSync('dist/openapi.json', 'utf8')) as { paths: Record<string, object> };
+    const documented = Object.entries(paths).flatMap(([route, methods]) =>
+      Object.keys(methods).map((method) => `${method.toUpperCase()} ${route.replaceAll(/\{\w+\}/g, '{}')}`),
+    );
+    expect(documented.filter((operation) => !requested.has(operation))).toEqual([]);
+  });
+
+  it('compiles with the types of a browser alone, and so does a strict caller of its build', () => {
+    expect(compile('-p', PACKAGE, '--noEmit')).toBe('');
+    writeFileSync(path.join(folder, 'caller.ts'), CALLER);
+    writeFileSync(path.join(folder, 'package.json'), '{ "type": "module" }');
+    const options = { strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, noEmit: true };
+    const compilerOptions = { ...options, module: 'nodenext', target: 'es2022', lib: ['es2022', 'dom'], types: [] };
+    writeFileSync(path.join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['caller.ts'] }));
+    expect(compile('-p', folder)).toBe('');
+  });
+
+  it(`is at most ${MAX_BYTES} bytes, minified and compressed`, () => {
+    const all = path.join(folder, 'all.ts');
+    const sources = ['index', 'money', 'webhooks'].map((name) => path.resolve(PACKAGE, 'src', `${name}.ts`));
+    writeFileSync(all, sources.map((source) => `export * from '${source}';`).join('\n'));
+    const bundle = execFileSync('node_modules/.bin/esbuild', [all, '--bundle', '--minify', '--format=esm']);
+    expect(gzipSync(bundle).length).toBeLessThanOrEqual(MAX_BYTES);
+  });
+
+  it('imports nothing but its own modules', () => {
+    for (const file of readdirSync(path.join(built(), 'dist')).filter((name) => name.endsWith('.js'))) {
+      const source = readFileSync(path.join(built(), 'dist', file), 'utf8');
+      expect([...source.matchAll(/from '([^.][^']*)'/g)].map(([, name]) => name)).toEqual([]);
+    }
+  });
+});

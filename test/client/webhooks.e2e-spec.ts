@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { verify, WebhookError } from '../../clients/typescript/src/webhooks.js';
+import { deliver, type Received, type Receiver, startReceiver } from '../support/receiver.js';
+import { anOrderOf, clientOf } from '../support/typescript-client.js';
+import { useService } from '../support/use-service.js';
+
+describe('verification of webhooks by the TypeScript client', () => {
+  const { service, merchant } = useService();
+  let receiver: Receiver;
+  let request: Received;
+  let secret: string;
+
+  const headersOf = ({ headers }: Received) => headers as Record<string, string>;
+  const expectRefused = async (work: Promise<unknown>, because: string) => {
+    await expect(work).rejects.toThrow(WebhookError);
+    await expect(work).rejects.toThrow(because);
+  };
+
+  beforeAll(async () => {
+    receiver = await startReceiver();
+  });
+  beforeEach(async () => {
+    receiver.received.length = 0;
+    const cashback = clientOf(merchant, service);
+    for await (const { id } of cashback.webhookEndpoints.list()) await cashback.webhookEndpoints.delete(id);
+    ({ secret } = await cashback.webhookEndpoints.create({ url: receiver.url }));
+    await cashback.orders.create(anOrderOf());
+    await deliver(service);
+    request = receiver.received[0]!;
+  });
+  afterAll(() => receiver.stop());
+
+  it('returns the event of a delivery, from text and from bytes, with plain headers and with Headers', async () => {
+    const event = await verify(request.raw, headersOf(request), secret);
+    expect(event).toEqual(JSON.parse(request.raw));
+    expect('type' in event && event.type === 'order.created' && event.data.order.status).toBe('pending');
+    const bytes = new TextEncoder().encode(request.raw);
+    expect(await verify(bytes, new Headers(headersOf(request)), secret)).toEqual(event);
+    expect(await verify(Buffer.from(request.raw), headersOf(request), secret)).toEqual(event);
+  });
+
+  it('returns the events of a batch', async () => {
+    const cashback = clientOf(merchant, service);
+    for await (const { id } of cashback.webhookEndpoints.list()) await cashback.webhookEndpoints.delete(id);
+    const endpoint = await cashback.webhookEndpoints.create({ url: receiver.url, batch: 10 });
+    receiver.received.length = 0;
+    for (let at = 0; at < 3; at++) await cashback.orders.create(anOrderOf());
+    await deliver(service);
+    const [batch] = receiver.received;
+    const received = await verify(batch!.raw, headersOf(batch!), endpoint.secret);
+    expect('type' in received ? [] : received.data.map(({ type }) => type)).toEqual(Array(3).fill('order.created'));
+  });
+
+  it('accepts the old and the new secret while a secret is replaced', async () => {
+    const cashback = clientOf(merchant, service);
+    for await (const { id } of cashback.webhookEndpoints.list()) {
+      const rotated = await cashback.webhookEndpoints.rotateSecret(id);
+      receiver.received.length = 0;
+      await cashback.orders.create(anOrderOf());
+      await deliver(service);
+      const [latest] = receiver.received;
+      const event = JSON.parse(latest!.raw) as object;
+      expect(await verify(latest!.raw, headersOf(latest!), rotated.secret)).toEqual(event);
+      expect(await verify(latest!.raw, headersOf(latest!), secret)).toEqual(event);
+    }
+  });
+
+  it('refuses another body, another secret, another ID, and a signature that is missing or no signature', async () => {
+    const { raw } = request;
+    const headers = headersOf(request);
+    const with_ = (changed: Record<string, string>) => verify(raw, { ...headers, ...changed }, secret);
+    await expectRefused(verify(`${raw} `, headers, secret), 'no signature');
+    await expectRefused(verify(raw, headers, `whsec_${btoa('another secret of 32 characters!')}`), 'no signature');
+    await expectRefused(with_({ 'webhook-id': 'evt_other' }), 'no signature');
+    for (const signature of ['', 'v1', 'v1,', 'v1,!!!', `v2${headers['webhook-signature']!.slice(2)}`])
+      await expectRefused(with_({ 'webhook-signature': signature }), 'no signature');
+    for (const name of ['webhook-id', 'webhook-timestamp', 'webhook-signature'])
+      await expectRefused(verify(raw, { ...headers, [name]: undefined }, secret), `${name} is missing`);
+  });
+
+  it('refuses a request that is older or newer than the tolerance, or whose timestamp is no number', async () => {
+    const { raw } = request;
+    const headers = headersOf(request);
+    const sentAt = Number(headers['webhook-timestamp']);
+    const { now } = Date;
+    const at = (seconds: number) => {
+      Date.now = () => (sentAt + seconds) * 1000;
+      return verify(raw, headers, secret);
+    };
+    try {
+      await at(299);
+      await at(-299);
+      await expectRefused(at(301), 'too far from now');
+      await expectRefused(at(-301), 'too far from now');
+      await verify(raw, headers, secret, { tolerance: 302 });
+    } finally {
+      Date.now = now;
+    }
+    await expectRefused(verify(raw, { ...headers, 'webhook-timestamp': '1e9' }, secret), 'not a number');
+  });
+});

@@ -1,0 +1,44 @@
+import { Cashback, CashbackError, type CashbackOptions, type CreateOrder } from '../../clients/typescript/src/index.js';
+import type { TestMerchant } from './factories.js';
+import { anOrder } from './factories.js';
+import type { Members } from './shop.js';
+
+/** The TypeScript client of the API user of a merchant. */
+export function clientOf(
+  { email, password }: Pick<TestMerchant, 'email' | 'password'>,
+  { url }: { url: string },
+  options: Partial<CashbackOptions> = {},
+): Cashback {
+  return new Cashback({ baseUrl: url, email, password, ...options });
+}
+
+/** The request body of an order, with its type. */
+export const anOrderOf = (members: Members = {}): CreateOrder => anOrder(members) as unknown as CreateOrder;
+
+/** Reads all elements. */
+export async function all<T>(list: AsyncIterable<T>): Promise<T[]> {
+  const elements: T[] = [];
+  for await (const element of list) elements.push(element);
+  return elements;
+}
+
+/** Returns the error of a call, which must have failed. */
+export async function errorOf(call: Promise<unknown>): Promise<CashbackError> {
+  const error = await call.then(
+    () => new Error('the call did not fail'),
+    (reason: unknown) => reason,
+  );
+  if (error instanceof CashbackError) return error;
+  throw error;
+}
+
+/** Sends a call until it has an answer, as callers do after all tries of the client. */
+export async function untilAnswered<T>(call: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await call();
+    } catch (error) {
+      if (!(error instanceof CashbackError && error.retryable)) throw error;
+    }
+  }
+}
