@@ -71,7 +71,7 @@ export default tseslint.config(
       'jest/no-disabled-tests': 'error',
       'jest/expect-expect': [
         'error',
-        { assertFunctionNames: ['expect*', '**.expect*', '**.refused', '**.replayed', '*AtOnce'] },
+        { assertFunctionNames: ['expect*', '**.expect*', '**.refused', '**.replayed', '**.waitFor', '*AtOnce'] },
       ],
       '@typescript-eslint/no-floating-promises': ['error', { checkThenables: true }],
     },

@@ -1,4 +1,5 @@
 import type { List } from '@cashback/client';
+import type { TargetedSubmitEvent } from 'preact';
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 
 /** The address after `#/`, such as `order/0199…`: it never has a document. */
@@ -18,7 +19,7 @@ export function useRoute(): string[] {
 export interface Loaded<T> {
   data?: T;
   error?: unknown;
-  reload(): void;
+  reload: () => void;
 }
 
 /** Loads when a dependency changes, and again with `reload`, which keeps what is shown until the answer is there. */
@@ -53,10 +54,10 @@ export interface Pages<T> {
   isComplete: boolean;
   isLoading: boolean;
   error?: unknown;
-  more(): void;
+  more: () => void;
 }
 
-/** Reads a list page by page, and after an error goes on where it was. An empty page, which more can follow, is not shown. */
+/** Reads a list page by page; after an error, goes on where it was. An empty page is not shown: more can follow it. */
 export function usePages<T>(list: (signal: AbortSignal) => List<Page<T>>, dependencies: unknown[]): Pages<T> {
   const [state, set] = useState<Omit<Pages<T>, 'more'>>({ pages: [], isComplete: false, isLoading: true });
   const reading = useRef({ cursor: null as string | null, isBusy: false, aborted: new AbortController() });
@@ -89,4 +90,45 @@ async function nextPage<T>(list: List<Page<T>>, cursor: string | null): Promise<
   let page: Page<T> = { data: [], next_cursor: null };
   for await (page of list.pages(cursor === null ? {} : { cursor })) if (page.data.length > 0) break;
   return page;
+}
+
+/** Does one thing at a time: a second click meanwhile does nothing. */
+export function useOnce<T>(work: (input: T) => Promise<unknown>): {
+  isBusy: boolean;
+  error?: unknown;
+  run: (input: T) => void;
+} {
+  const busy = useRef(false);
+  const [state, set] = useState<{ isBusy: boolean; error?: unknown }>({ isBusy: false });
+  const run = (input: T): void => {
+    if (busy.current) return;
+    busy.current = true;
+    set({ isBusy: true });
+    void work(input)
+      .then(
+        () => set({ isBusy: false }),
+        (error: unknown) => set({ isBusy: false, error }),
+      )
+      .finally(() => (busy.current = false));
+  };
+  return { ...state, run };
+}
+
+/** What the fields of a form have, by their names. Boxes with one name are a list of those that are checked. */
+export type Values = Record<string, string>;
+
+/** Does what a form is for, once for each time that it is sent. */
+export function useSubmit(work: (values: Values) => Promise<unknown>): {
+  isBusy: boolean;
+  error?: unknown;
+  submit: (event: TargetedSubmitEvent<HTMLFormElement>) => void;
+} {
+  const { run, ...state } = useOnce(work);
+  const submit = (event: TargetedSubmitEvent<HTMLFormElement>): void => {
+    event.preventDefault();
+    const data = new FormData(event.currentTarget);
+    const values = [...new Set(data.keys())].map((name) => [name, (data.getAll(name) as string[]).join(' ').trim()]);
+    run(Object.fromEntries(values) as Values);
+  };
+  return { ...state, submit };
 }

@@ -19,7 +19,7 @@ interface View {
   /** Without it, the view is not in the menu: it needs an ID. */
   name?: string;
   permission?: Permission;
-  show(session: Session, id: string[]): JSX.Element;
+  show: (session: Session, id: string[]) => JSX.Element;
 }
 
 const VIEWS: Record<string, View> = {

@@ -9,7 +9,7 @@ const IDLE_MS = 30 * 60_000;
 export interface Session {
   me: Me;
   policy: Policy;
-  can(permission: Permission): boolean;
+  can: (permission: Permission) => boolean;
 }
 
 type Listener = (retrying: boolean) => void;

@@ -1,10 +1,10 @@
 import { CashbackError, type By, type List } from '@cashback/client';
-import { type ComponentChildren, createContext, Fragment, type JSX, type TargetedSubmitEvent } from 'preact';
+import { type ComponentChildren, createContext, Fragment, type JSX } from 'preact';
 import { memo } from 'preact/compat';
 import { useContext, useEffect, useId, useRef, useState } from 'preact/hooks';
 import { documentText, money, t } from './format.js';
 import type { Members } from './texts/en.js';
-import { type Loaded, type Page, usePages } from './hooks.js';
+import { type Loaded, type Page, usePages, useSubmit, type Values } from './hooks.js';
 
 /** What went wrong, and what to do; an unexpected one with the ID that the log has. */
 export function problemText(error: unknown): string {
@@ -43,7 +43,7 @@ export const Skeleton = ({ lines }: { lines: number }): JSX.Element => (
 
 export interface Column<T> {
   head: string;
-  cell(row: T): ComponentChildren;
+  cell: (row: T) => ComponentChildren;
   /** Numbers and amounts are aligned to the right. */
   isNumber?: boolean;
 }
@@ -101,7 +101,7 @@ export function Table<T>(props: TableProps<T>): JSX.Element {
 }
 
 // A page that was drawn is not drawn again when the next one comes, and not laid out while it is out of sight.
-const Chunk = memo(PlainTable, (before, after) => before.rows === after.rows) as typeof PlainTable;
+const Chunk = memo<typeof PlainTable>(PlainTable, (before, after) => before.rows === after.rows);
 
 /** A list of the API. More is loaded at its end, when that is in sight or by the button. */
 export function PagedTable<T>(props: {
@@ -200,8 +200,6 @@ export function Copy({ text }: { text: string }): JSX.Element {
   );
 }
 
-/** What the fields of a form have, by their names. */
-export type Values = Record<string, string>;
 const Refusal = createContext<Values>({});
 
 interface FieldProps {
@@ -269,11 +267,11 @@ export interface ActionProps {
   isDangerous?: boolean;
   children?: ComponentChildren;
   /** What would happen, shown before `work` does it. */
-  preview?(values: Values): Promise<ComponentChildren>;
+  preview?: (values: Values) => Promise<ComponentChildren>;
   /** @param id a new UUID for each opened dialog: a second click or attempt does the same thing again, not another one */
-  work(values: Values, id: string): Promise<ComponentChildren | void>;
+  work: (values: Values, id: string) => Promise<ComponentChildren | void>;
   /** When it is done, and the dialog is closed. */
-  onDone?(): void;
+  onDone?: () => void;
 }
 
 /** A button that opens a dialog, which does one thing once. What was typed stays if it fails. */
@@ -309,36 +307,16 @@ export function Action(props: ActionProps): JSX.Element {
 }
 
 function ActionForm(props: ActionProps & { id: string; onDone: () => void; close: () => void }): JSX.Element {
-  const busy = useRef(false);
-  const [isBusy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>();
   const [preview, setPreview] = useState<ComponentChildren>();
   const [done, setDone] = useState<ComponentChildren>();
-  const submit = async (event: TargetedSubmitEvent<HTMLFormElement>): Promise<void> => {
-    event.preventDefault();
-    if (busy.current) return;
-    busy.current = true;
-    setBusy(true);
-    setError(undefined);
-    try {
-      const data = new FormData(event.currentTarget);
-      // Boxes with one name are a list, and only those that are checked.
-      const values = Object.fromEntries(
-        [...new Set(data.keys())].map((key) => [key, data.getAll(key).join(' ').trim()]),
-      );
-      if (props.preview && preview === undefined) return setPreview(await props.preview(values));
-      const result = await props.work(values, props.id);
-      props.onDone();
-      if (!result) return props.close();
-      setDone(result);
-    } catch (caught) {
-      setError(caught);
-      setPreview(undefined);
-    } finally {
-      busy.current = false;
-      setBusy(false);
-    }
-  };
+  const { isBusy, error, submit } = useSubmit(async (values) => {
+    if (props.preview && preview === undefined) return setPreview(await props.preview(values));
+    setPreview(undefined);
+    const result = await props.work(values, props.id);
+    props.onDone();
+    if (result) setDone(result);
+    else props.close();
+  });
   const isReady = preview !== undefined || !props.preview;
   return (
     <form onSubmit={submit} onInput={() => setPreview(undefined)}>

@@ -20,7 +20,7 @@ const directives = {
 
 const YEAR = 'public, max-age=31536000, immutable';
 
-/** Serves the back office (docs/back-office.md) at `/back-office/`. The names of its files change with their content. */
+/** Serves the page of docs/back-office.md at `/back-office/`. The names of its files change with their content. */
 export function serveBackOffice(app: NestExpressApplication): void {
   app.use('/back-office', helmet({ contentSecurityPolicy: { useDefaults: false, directives } }));
   const setHeaders = (response: { setHeader(name: string, value: string): unknown }, path: string): void =>

@@ -27,9 +27,9 @@ export interface Person {
 
 export interface Tabs {
   /** Opens the login in a browser of its own, as on another computer. */
-  open(options?: { language?: Language; width?: number }): Promise<Page>;
+  open: (options?: { language?: Language; width?: number }) => Promise<Page>;
   /** Opens the page and logs in. @param path such as `order/0199…` */
-  enter(who: Person, path?: string, options?: { language?: Language; width?: number }): Promise<Page>;
+  enter: (who: Person, path?: string, options?: { language?: Language; width?: number }) => Promise<Page>;
 }
 
 /**

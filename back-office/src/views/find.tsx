@@ -1,8 +1,8 @@
 import { CashbackError } from '@cashback/client';
-import type { JSX, TargetedSubmitEvent } from 'preact';
-import { useRef, useState } from 'preact/hooks';
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
 import { documentOf, isDocument, t } from '../format.js';
-import { firstPage, go } from '../hooks.js';
+import { firstPage, go, useSubmit } from '../hooks.js';
 import { cashback, type Session } from '../session.js';
 import { Problem } from '../ui.js';
 
@@ -47,23 +47,11 @@ async function openCustomer(document: string, canList: boolean): Promise<boolean
 }
 
 export function Find({ session }: { session: Session }): JSX.Element {
-  const busy = useRef(false);
-  const [state, set] = useState<{ error?: unknown; missing?: string }>({});
-  const submit = async (event: TargetedSubmitEvent<HTMLFormElement>): Promise<void> => {
-    event.preventDefault();
-    const text = String(new FormData(event.currentTarget).get('what')).trim();
-    if (busy.current || text === '') return;
-    busy.current = true;
-    set({});
-    try {
-      if (!(await find(text, session)))
-        set({ missing: isDocument(documentOf(text)) ? t.find.noCustomer : t.find.nothing });
-    } catch (error) {
-      set({ error });
-    } finally {
-      busy.current = false;
-    }
-  };
+  const [missing, setMissing] = useState<string>();
+  const { error, submit } = useSubmit(async ({ what = '' }) => {
+    setMissing(undefined);
+    if (!(await find(what, session))) setMissing(isDocument(documentOf(what)) ? t.find.noCustomer : t.find.nothing);
+  });
   return (
     <>
       <h1>{t.find.title}</h1>
@@ -72,8 +60,8 @@ export function Find({ session }: { session: Session }): JSX.Element {
         <input id="what" name="what" type="search" autocomplete="off" autofocus required />
         <button class="primary">{t.find.button}</button>
       </form>
-      {state.missing && <p role="status">{state.missing}</p>}
-      {state.error !== undefined && <Problem error={state.error} />}
+      {missing && <p role="status">{missing}</p>}
+      {error !== undefined && <Problem error={error} />}
       <p class="empty">{t.find.hint}</p>
     </>
   );

@@ -1,6 +1,6 @@
-import type { JSX, TargetedSubmitEvent } from 'preact';
-import { useRef, useState } from 'preact/hooks';
+import type { JSX } from 'preact';
 import { t } from '../format.js';
+import { useSubmit } from '../hooks.js';
 import { logIn, type Session } from '../session.js';
 import { Problem } from '../ui.js';
 
@@ -12,25 +12,11 @@ interface LoginProps {
 }
 
 export function Login({ onSession, note, isModal }: LoginProps): JSX.Element {
-  const busy = useRef(false);
-  const [error, setError] = useState<unknown>(note);
-  const [isBusy, setBusy] = useState(false);
-  const submit = async (event: TargetedSubmitEvent<HTMLFormElement>): Promise<void> => {
-    event.preventDefault();
-    if (busy.current) return;
-    busy.current = true;
-    setBusy(true);
-    setError(undefined);
-    const data = new FormData(event.currentTarget);
-    try {
-      onSession(await logIn(String(data.get('email')), String(data.get('password'))));
-    } catch (caught) {
-      setError(caught);
-    } finally {
-      busy.current = false;
-      setBusy(false);
-    }
-  };
+  const {
+    isBusy,
+    error = note,
+    submit,
+  } = useSubmit(async ({ email = '', password = '' }) => onSession(await logIn(email, password)));
   const form = (
     <>
       <h1>{t.title}</h1>

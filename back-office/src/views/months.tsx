@@ -1,8 +1,8 @@
 import type { LedgerRow } from '@cashback/client';
 import type { JSX } from 'preact';
-import { useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { count, language, month, monthFromNow, t } from '../format.js';
-import { useLoad } from '../hooks.js';
+import { useLoad, useOnce } from '../hooks.js';
 import { cashback } from '../session.js';
 import { Await, type Column, Money, Problem, Section, Table } from '../ui.js';
 import { save } from './customer.js';
@@ -93,28 +93,14 @@ function nextMonth(from: string): string {
 }
 
 function Csv(props: { period: { from: string; to: string }; by: 'month' | 'store' }): JSX.Element {
-  const busy = useRef(false);
-  const [error, set] = useState<unknown>();
-  const download = async (): Promise<void> => {
-    if (busy.current) return;
-    busy.current = true;
-    set(undefined);
-    try {
-      const { from, to } = props.period;
-      save(
-        await cashback.reports.csv('ledger', { ...props.period, by: props.by }, language),
-        'text/csv',
-        `ledger-${from}-${to}.csv`,
-      );
-    } catch (caught) {
-      set(caught);
-    } finally {
-      busy.current = false;
-    }
-  };
+  const { error, run } = useOnce(async () => {
+    const { from, to } = props.period;
+    const csv = await cashback.reports.csv('ledger', { ...props.period, by: props.by }, language);
+    save(csv, 'text/csv', `ledger-${from}-${to}.csv`);
+  });
   return (
     <p class="buttons">
-      <button onClick={() => void download()}>{t.months.csv}</button>
+      <button onClick={run}>{t.months.csv}</button>
       {error !== undefined && <Problem error={error} />}
     </p>
   );

@@ -2,7 +2,7 @@ import type { Order as OrderDto, OrderOperation, Refund, RefundQuote, TimelineLi
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import { amountOf, day, documentOf, instant, money, percent, t } from '../format.js';
-import { useLoad } from '../hooks.js';
+import { useLoad, type Values } from '../hooks.js';
 import { cashback, type Session } from '../session.js';
 import {
   Action,
@@ -17,7 +17,6 @@ import {
   PagedTable,
   Section,
   Table,
-  type Values,
 } from '../ui.js';
 
 export function Order({ id, session }: { id: string; session: Session }): JSX.Element {

@@ -47,7 +47,7 @@ export function Rules(): JSX.Element {
       <Await of={policy} lines={10}>
         {({ upcoming, ...rules }) => (
           <>
-            <Sentences of={rules as Policy} />
+            <Sentences of={rules} />
             <h2>{t.rules.upcoming}</h2>
             {upcoming.length === 0 && <p class="empty">{t.nothing}</p>}
             {upcoming.map(({ from, through, changes }) => (

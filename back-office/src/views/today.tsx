@@ -2,7 +2,7 @@ import type { CustomerCredit, FrequentRow, GrantsRow, LedgerRow } from '@cashbac
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { addDays, count, day, dayFromToday, documentText, money, t } from '../format.js';
-import { useLoad } from '../hooks.js';
+import { useLoad, useOnce } from '../hooks.js';
 import { cashback, type Session } from '../session.js';
 import { Await, by, Chart, type Column, Money, PagedTable, Problem, Section, Table, Tile } from '../ui.js';
 import { find } from './find.js';
@@ -100,10 +100,10 @@ const storeColumns: Column<LedgerRow>[] = [
 
 /** A report has no ID of the customer, and an address no document: the button finds the customer. */
 function Open({ document, session }: { document: string; session: Session }): JSX.Element {
-  const [error, set] = useState<unknown>();
+  const { error, run } = useOnce(() => find(document, session));
   return (
     <>
-      <button class="link" onClick={() => void find(document, session).catch(set)}>
+      <button class="link" onClick={run}>
         {documentText(document)}
       </button>
       {error !== undefined && <Problem error={error} />}
