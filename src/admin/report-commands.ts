@@ -46,7 +46,9 @@ export function reportCommands(): Command {
       'why it changed: opening + earned + granted - redeemed + returned - taken back - voided - expired = closing',
       (services, merchantId, options) => services.get(LedgerService).report(merchantId, options),
     ),
-  ).addOption(byOption(LEDGER_BY));
+  )
+    .addOption(byOption(LEDGER_BY))
+    .option('--counts', 'also the orders and customers of at most 31 days');
   add<{ months: number }>(
     'expiring',
     'the cashback that will expire in this month and the following ones',

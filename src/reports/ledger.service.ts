@@ -3,6 +3,7 @@ import type { EntityManager } from 'typeorm';
 import type { EntryKind } from '../cashback/entry.entity.js';
 import { addDays, firstOfNextMonth, startOfDay } from '../common/calendar-days.js';
 import { amountsOf, exactCents } from '../common/money.js';
+import { validationFailed } from '../common/problem.js';
 import { queryNamed } from '../database/named-query.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { LedgerPosition } from '../merchants/ledger-position.entity.js';
@@ -10,6 +11,7 @@ import { MerchantsService } from '../merchants/merchants.service.js';
 import type { LedgerBy, LedgerReportDto } from './dto/report.dto.js';
 import { sumsOfEntries, type SumRow } from './ledger-sums.js';
 import { refuseMany, refusePeriod } from './limits.js';
+import { countOrders, NO_ORDERS, type OrderCounts } from './order-counts.js';
 
 const ZERO_CENTS = {
   opening: 0,
@@ -47,6 +49,9 @@ const MEMBERS: Record<EntryKind, [member: Member, sign: 1 | -1]> = {
 
 const MAX_DAYS = 366;
 
+/** Orders are not summed: with their counts, the report reads them. */
+const MAX_DAYS_WITH_COUNTS = 31;
+
 /** What the customers owned at the beginning and the end of a period, and why it changed, in centavos. */
 export interface LedgerRow {
   stores: { store?: string | null; in_store?: string | null };
@@ -55,6 +60,8 @@ export interface LedgerRow {
   cents: Record<Member, number>;
   /** Whether no entry can be added to it any more. */
   closed: boolean;
+  /** Undefined if the report does not count orders. */
+  counts?: OrderCounts;
 }
 
 export interface LedgerOptions {
@@ -63,6 +70,8 @@ export interface LedgerOptions {
   /** The day after the last one. */
   to: string;
   by?: LedgerBy;
+  /** Whether orders and their customers are counted. */
+  counts?: unknown;
 }
 
 /** Reports the ledger from the sums of its days, and from the entries that are not summed yet. */
@@ -75,12 +84,14 @@ export class LedgerService {
 
   /** @throws Problem validation_failed for an empty period or one that is too long, and for too many rows. */
   async report(merchantId: string, options: LedgerOptions): Promise<LedgerReportDto> {
-    refusePeriod(options, MAX_DAYS);
+    refusePeriod(options, options.counts ? MAX_DAYS_WITH_COUNTS : MAX_DAYS);
+    if (options.counts && options.by === 'store_pair')
+      throw validationFailed([{ parameter: 'counts', detail: 'cannot be combined with by=store_pair' }]);
     const { rows, total } = await this.read(merchantId, options);
     refuseMany(rows, 'by');
-    const toDto = ({ cents, stores, from, to, closed }: LedgerRow): LedgerReportDto['total'] => ({
+    const toDto = ({ cents, stores, from, to, closed, counts }: LedgerRow): LedgerReportDto['total'] => ({
       ...stores,
-      ...{ from, to, ...amountsOf(cents), closed },
+      ...{ from, to, ...amountsOf(cents), closed, ...counts },
     });
     return { data: rows.map(toDto), total: toDto(total) };
   }
@@ -99,9 +110,13 @@ export class LedgerService {
       const sums = await summedDays(manager, merchantId, options);
       const rest = { from: summedUntil, to: end, isByStore: isByStore(options.by) };
       sums.push(...(await sumsOfEntries(manager, { id: merchantId, timeZone }, rest)));
+      const counts = options.counts ? await countsOf(manager, merchantId, timeZone, options) : undefined;
+      // A store that made orders has a row, even if it owes nothing.
+      if (options.by === 'store') sums.push(...[...(counts?.keys() ?? [])].flatMap(emptySum));
       const isClosed = (to: string): boolean => startOfDay(to, timeZone) <= summedUntil;
-      const [total] = rowsOf(sums, { ...options, by: undefined }, isClosed);
-      return { rows: rowsOf(sums, options, isClosed), total: total! };
+      const all = counts && new Map([['0', counts.get(null) ?? NO_ORDERS]]);
+      const [total] = rowsOf(sums, { ...options, by: undefined }, isClosed, all);
+      return { rows: rowsOf(sums, options, isClosed, counts), total: total! };
     });
   }
 }
@@ -119,10 +134,31 @@ function summedDays(manager: EntityManager, merchantId: string, { from, to, by }
   );
 }
 
+type Counts = Map<string | null, OrderCounts>;
+
+function countsOf(
+  manager: EntityManager,
+  merchantId: string,
+  timeZone: string,
+  options: LedgerOptions,
+): Promise<Counts> {
+  const days = [options.from, ...periodsOf(options).map(({ to }) => to)];
+  const bounds = days.map((day) => startOfDay(day, timeZone));
+  return countOrders(manager, merchantId, bounds, options.by === 'store');
+}
+
+const emptySum = (owner: string | null): SumRow[] =>
+  owner === null ? [] : [{ day: '', in_store: '', owner, kind: 'earn', cents: 0 }];
+
 const isByStore = (by?: LedgerBy): boolean => by === 'store' || by === 'store_pair';
 
 /** Returns the rows of each store, with each of its periods after the one before. */
-function rowsOf(sums: SumRow[], { from, to, by }: LedgerOptions, isClosed: (to: string) => boolean): LedgerRow[] {
+function rowsOf(
+  sums: SumRow[],
+  { from, to, by }: LedgerOptions,
+  isClosed: (to: string) => boolean,
+  counts?: Counts,
+): LedgerRow[] {
   const storesOf = ({ owner, in_store }: SumRow): LedgerRow['stores'] => ({
     ...(isByStore(by) && { store: owner || null }),
     ...(by === 'store_pair' && { in_store: in_store || null }),
@@ -140,13 +176,16 @@ function rowsOf(sums: SumRow[], { from, to, by }: LedgerOptions, isClosed: (to: 
   return sorted.flatMap(([, group]) => {
     const cents = { ...ZERO_CENTS };
     for (const sum of group.sums) if (sum.day < from) addTo(cents, sum);
-    const rows = periods.map((period) => {
+    const rows = periods.map((period, at) => {
       const { closing, closing_debt } = cents;
       Object.assign(cents, ZERO_CENTS, { opening: closing, closing, closing_debt });
       for (const sum of group.sums) if (sum.day >= period.from && sum.day < period.to) addTo(cents, sum);
-      return { stores: group.stores, ...period, cents: { ...cents }, closed: isClosed(period.to) };
+      const counted = counts && (counts.get(by === 'store' ? (group.stores.store ?? '') : String(at)) ?? NO_ORDERS);
+      return { stores: group.stores, ...period, cents: { ...cents }, closed: isClosed(period.to), counts: counted };
     });
-    const isEmpty = rows.every((row) => Object.values(row.cents).every((amount) => amount === 0));
+    const isEmpty = rows.every(
+      ({ cents, counts: { orders } = NO_ORDERS }) => orders === 0 && Object.values(cents).every((one) => one === 0),
+    );
     return isByStore(by) && isEmpty ? [] : rows;
   });
 }

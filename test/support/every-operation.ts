@@ -94,7 +94,7 @@ async function useCustomers(send: Send): Promise<void> {
 async function useReports(send: Send): Promise<void> {
   const day = (ahead: number): string => new Date(Date.now() + ahead * 86_400_000).toISOString().slice(0, 10);
   const period = `?from=${day(-1)}&to=${day(2)}`;
-  for (const by of ['', '&by=day', '&by=month', '&by=store', '&by=store_pair', '&by=week'])
+  for (const by of ['', '&by=day', '&by=month', '&by=store', '&by=store_pair', '&by=week', '&by=day&counts=true'])
     await send('get', '/reports/ledger', undefined, {}, `${period}${by}`);
   for (const query of ['', '?by=store', `?as_of=${day(-2)}&by=store`, `?as_of=${day(2)}`])
     await send('get', '/reports/outstanding', undefined, {}, query);

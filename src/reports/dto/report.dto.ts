@@ -42,6 +42,11 @@ export class LedgerQueryDto extends PeriodQueryDto {
   @IsOptional()
   @IsQueryWord(LEDGER_BY)
   readonly by?: LedgerBy;
+
+  /** `true`: rows have `orders` and `customers`. For at most 31 days, and not with `by=store_pair`. */
+  @IsOptional()
+  @IsQueryWord(['true'])
+  readonly counts?: 'true';
 }
 
 /** What the customers owned at the beginning and the end of a period, and why it changed. */
@@ -100,6 +105,14 @@ export class LedgerRowDto {
 
   /** Whether the row is final: nothing can be added to the period any more. */
   readonly closed!: boolean;
+
+  /** With `counts`: the orders that were completed; with `by=store`, those that were made in the store. */
+  @ApiProperty({ type: 'integer', required: false })
+  readonly orders?: number;
+
+  /** With `counts`: the customers of these orders. One of several rows counts once in `total`. */
+  @ApiProperty({ type: 'integer', required: false })
+  readonly customers?: number;
 }
 
 export class LedgerReportDto {
