@@ -41,7 +41,9 @@ export class RefundsController {
   /**
    * Quote a refund
    *
-   * @remarks Returns what the refund would do now, and stores nothing. A quote is not binding.
+   * @remarks Returns what the refund would do now, and stores nothing. A quote is not binding. Send an `amount`, or the
+   * `items` that come back and whether also the `rest`: then `amount` and `eligible_amount` of the response are what to
+   * send in the refund. It does not know which items earlier refunds returned.
    */
   @Post('quote')
   @Requires('refund')

@@ -8,7 +8,7 @@ import type { Caller } from '../common/caller.js';
 import { type CreatedPageRequest, decodeCursor, pageOf, type PageRequest } from '../common/cursor.js';
 import { readMetadata } from '../common/metadata.js';
 import { exactCents, formatMoney, parseMoney } from '../common/money.js';
-import { externalIdConflict, notFound } from '../common/problem.js';
+import { externalIdConflict, notFound, validationFailed } from '../common/problem.js';
 import { findDated, type IndexRange, loadFound, periodOf, positionOf } from '../database/dated-rows.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import type { CreateRefundDto, QuoteRefundDto, RefundQuoteDto, RefundDto, RefundPageDto } from './dto/refund.dto.js';
@@ -18,6 +18,7 @@ import { Order } from './order.entity.js';
 import type { SentRefund, Versions } from './order-content.js';
 import { toRefundDto } from './order.mapper.js';
 import { Refund } from './refund.entity.js';
+import { amountsOfItems } from './refund-items.js';
 
 /** Full and partial refunds of completed orders. */
 @Injectable()
@@ -55,16 +56,20 @@ export class RefundsService {
     return { refund: toRefundDto(refund, order.externalId, await this.names.of([refund.createdBy])), replayed };
   }
 
-  /** Returns what a refund would do now, and stores nothing. @throws Problem not_found; and those of `Order.refund`. */
+  /**
+   * Returns what a refund would do now, and stores nothing.
+   *
+   * @throws Problem not_found; and those of `amountsOfItems` and `Order.refund`.
+   */
   quote(merchantId: string, orderId: string, request: QuoteRefundDto): Promise<RefundQuoteDto> {
-    const sent = readAmounts(request);
+    const sentFor = readQuoted(request);
     const now = this.clock.now(merchantId);
     return this.unitOfWork.snapshot(async (manager) => {
       const order = await manager.findOneBy(Order, { id: orderId, merchantId });
       if (order === null) throw notFound('no order has this ID');
       const [row] = await manager.query<{ cents: string }[]>(EXPIRED, [now, orderId, merchantId]);
       const { amountCents, eligibleCents, returnedCents, takenBackCents } = order.quoteRefund(
-        sent,
+        sentFor(order),
         exactCents(row?.cents ?? 0),
       );
       return {
@@ -119,7 +124,20 @@ const EXPIRED = `
          + IF(c.expires_at <= ?, c.remaining_cents - c.held_cents, 0) AS cents
     FROM cashback_credits c WHERE c.order_id = ? AND c.merchant_id = ?`;
 
-const readAmounts = (request: QuoteRefundDto): RequestedRefund => ({
+/** Returns what depends on the order, as a function. @throws Problem validation_failed for an amount beside items. */
+function readQuoted(request: QuoteRefundDto): (order: Order) => RequestedRefund {
+  const { amount, items = [], rest = false } = request;
+  if (items.length === 0 && !rest) return () => readAmounts({ ...request, amount: amount! });
+  const beside = (['amount', 'eligible_amount'] as const).filter((member) => request[member] !== undefined);
+  if (beside.length > 0)
+    throw validationFailed(
+      beside.map((member) => ({ pointer: `/${member}`, detail: 'must be left out with items or rest' })),
+    );
+  const takeBackCents = readOptional(request.take_back);
+  return (order) => ({ ...amountsOfItems(order, { items, rest }), takeBackCents });
+}
+
+const readAmounts = (request: Pick<CreateRefundDto, 'amount' | 'eligible_amount' | 'take_back'>): RequestedRefund => ({
   amountCents: parseMoney(request.amount),
   eligibleCents: readOptional(request.eligible_amount),
   takeBackCents: readOptional(request.take_back),

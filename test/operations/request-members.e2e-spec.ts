@@ -39,7 +39,7 @@ const SCENES: Record<string, () => Promise<Scene> | Scene> = {
   },
   'POST /orders/{id}/refunds/quote': async () => {
     const { id } = await merchant.completed();
-    return { path: `/orders/${id}/refunds/quote`, body: { amount: '10.00' } };
+    return { path: `/orders/${id}/refunds/quote`, body: { items: [{ id: 'sku-1' }] } };
   },
   'POST /quotes': () => ({ path: '/quotes', body: { total: '150.00' } }),
   'POST /orders/search': async () => {
@@ -63,6 +63,9 @@ const SCENES: Record<string, () => Promise<Scene> | Scene> = {
 
 /** The first has the body of the PUT, and its repeat is refused. The second one requires one of its two members. */
 const EXCEPTIONS = ['POST /webhook-endpoints', 'POST /webhook-endpoints/{id}/seek'];
+
+/** Optional only beside another one. */
+const ONE_OF_SEVERAL = 'POST /orders/{id}/refunds/quote items';
 
 /** A minimal element of each list. */
 const ELEMENTS: Members = { items: (items as object[])[0], payment_methods: (payment_methods as object[])[0] };
@@ -96,9 +99,11 @@ function optionalMembers({ properties = {}, required = [] }: Schema): string[] {
   ]);
 }
 
-const OPTIONAL = bodies().flatMap(([operation, schema]) =>
-  EXCEPTIONS.includes(operation) ? [] : optionalMembers(schema).map((member): [string, string] => [operation, member]),
-);
+const OPTIONAL = bodies()
+  .flatMap(([operation, schema]) =>
+    EXCEPTIONS.includes(operation) ? [] : optionalMembers(schema).map((member): [string, string] => [operation, member]),
+  )
+  .filter(([operation, member]) => `${operation} ${member}` !== ONE_OF_SEVERAL);
 
 /** Returns the body with a value for the member. In a list, the first element gets it. */
 function withMember(body: Members, member: string, value: unknown): Members {

@@ -135,6 +135,100 @@ describe('POST /orders/{id}/refunds/quote', () => {
   });
 });
 
+describe('POST /orders/{id}/refunds/quote with items', () => {
+  const CART = {
+    items: [
+      { id: 'tv', price: '200.00' },
+      { id: 'shirt', price: '50.00', quantity: 2 },
+    ],
+    total: '270.00',
+    eligible_total: '250.00',
+    payment_methods: [{ id: 'pix', amount: '270.00' }],
+  };
+
+  /** Quotes a refund of items, refunds what the quote says, and expects the same. */
+  async function expectRefunded(order: { id: string }, body: Members): Promise<Quote> {
+    const quoted = await quote(order, body);
+    const { amount, eligible_amount } = quoted;
+    expect(await merchant.refund(order, amount, { eligible_amount, take_back: body.take_back })).toMatchObject(quoted);
+    return quoted;
+  }
+
+  it('the amounts of a quote of items are those to send in the refund, up to the whole order', async () => {
+    const order = await merchant.completed({ ...CART, total: '320.00', eligible_total: '300.00' });
+    expect(await expectRefunded(order, { items: [{ id: 'shirt', quantity: 1 }] })).toEqual({
+      amount: '50.00',
+      eligible_amount: '50.00',
+      cashback_returned: '0.00',
+      cashback_taken_back: '2.50',
+      amount_to_pay_back: '50.00',
+    });
+    expect(await expectRefunded(order, { rest: true })).toMatchObject({ amount: '20.00', eligible_amount: '0.00' });
+    expect(await expectRefunded(order, { items: [{ id: 'shirt', quantity: 1 }] })).toMatchObject({ amount: '50.00' });
+    expect(await expectRefunded(order, { items: [{ id: 'tv' }], take_back: '10.00' })).toMatchObject({
+      amount: '200.00',
+      eligible_amount: '200.00',
+      cashback_taken_back: '10.00',
+    });
+    expect((await merchant.order(order)).status).toBe('refunded');
+  });
+
+  it('items share a discount on the cart, and all items with the rest are the whole order, also when repeated', async () => {
+    const order = await merchant.completed({ ...CART, total: '240.00', eligible_total: '240.00', payment_methods: [] });
+    const tv = { items: [{ id: 'tv' }] };
+    expect(await quote(order, tv)).toMatchObject({ amount: '160.00', eligible_amount: '160.00' });
+    expect(await quote(order, { ...tv, rest: false })).toEqual(await quote(order, tv));
+    const shipped = await merchant.completed(CART);
+    const whole = { items: [{ id: 'tv' }, { id: 'shirt' }], rest: true };
+    for (const _attempt of ['first', 'second'])
+      expect(await quote(shipped, whole)).toMatchObject({ amount: '270.00', eligible_amount: '250.00' });
+    expect(await merchant.order(shipped)).toMatchObject({ status: 'completed', refunded: { amount: '0.00' } });
+  });
+
+  it('a quote of items that are no longer left says the maximum', async () => {
+    const order = await merchant.completed({ ...CART, total: '300.00', eligible_total: '300.00' });
+    await expectRefunded(order, { items: [{ id: 'tv' }] });
+    await quote(order, { items: [{ id: 'tv' }] }).refused(422, 'refund_exceeds_total', { maximum: '100.00' });
+    await expectRefunded(order, { items: [{ id: 'shirt' }] });
+    await quote(order, { items: [{ id: 'shirt' }] }).refused(409, 'invalid_transition');
+  });
+
+  it.each<[string, Members, string[]]>([
+    ['neither an amount nor items', {}, ['/amount']],
+    ['no rest', { rest: false }, ['/amount']],
+    ['a rest of nothing', { rest: true }, ['/rest']],
+    ['an amount with items', { amount: '10.00', items: [{ id: 'tv' }] }, ['/amount']],
+    [
+      'both amounts with the rest',
+      { amount: '1.00', eligible_amount: '1.00', rest: true },
+      ['/amount', '/eligible_amount'],
+    ],
+    ['an eligible amount with items', { eligible_amount: '1.00', items: [{ id: 'tv' }] }, ['/eligible_amount']],
+    ['no items', { items: [] }, ['/items']],
+    ['too many items', { items: Array.from({ length: 501 }, (_, at) => ({ id: `sku-${at}` })) }, ['/items']],
+    ['an unknown item', { items: [{ id: 'tv' }, { id: 'sku-9' }] }, ['/items/1/id']],
+    ['an item twice', { items: [{ id: 'tv' }, { id: 'tv' }] }, ['/items/1/id']],
+    ['a quantity above that of the order', { items: [{ id: 'shirt', quantity: 3 }] }, ['/items/0/quantity']],
+    ['a quantity of zero', { items: [{ id: 'shirt', quantity: 0 }] }, ['/items/0/quantity']],
+    ['a price', { items: [{ id: 'tv', price: '1.00' }] }, ['/items/0/price']],
+    ['a rest that is a text', { rest: 'true' }, ['/rest']],
+    ['a free item', { items: [{ id: 'gift' }] }, ['/items']],
+  ])('a quote of %s is a 400 that names the member', async (_, body, pointers) => {
+    const items = [...CART.items, { id: 'gift', price: '0.00' }];
+    const order = await merchant.completed({ ...CART, items, total: '300.00', eligible_total: '300.00' });
+    await quote(order, body).refused(400, 'validation_failed', pointers);
+  });
+
+  it('a quote of items is refused for orders that cannot be refunded, of another merchant, and without permission', async () => {
+    const body = { items: [{ id: 'sku-1' }] };
+    await quote(await merchant.create(), body).refused(409, 'invalid_transition');
+    const order = await merchant.completed();
+    const path = `/orders/${order.id}/refunds/quote`;
+    await (await aMerchant(service)).post(path, body).refused(404, 'not_found');
+    await (await aUser(service, merchant.id, ['sell'])).post(path, body).refused(403, 'forbidden');
+  });
+});
+
 describe('the operations of an order', () => {
   it('an order shows what can be done with it now, as a refusal does', async () => {
     const order = await merchant.create();

@@ -154,6 +154,8 @@ export async function useEveryOperation(send: Send): Promise<void> {
   const quoted = { amount: '50.00', eligible_amount: '40.00' };
   await send('post', '/orders/{id}/refunds/quote', quoted, { id });
   await send('post', '/orders/{id}/refunds/quote', { amount: '151.00' }, { id });
+  await send('post', '/orders/{id}/refunds/quote', { items: [{ id: 'sku-1', quantity: 1 }], rest: true }, { id });
+  await send('post', '/orders/{id}/refunds/quote', { items: [{ id: 'sku-2' }] }, { id });
   await send('post', '/orders/{id}/refunds/quote', {}, { id });
   await send('post', '/orders/{id}/refunds/quote', quoted, { id: other.id });
   await send('post', '/orders/{id}/refunds/quote', quoted, { id: aUuid() });

@@ -1,7 +1,7 @@
 import type { LedgerRow } from '@cashback/client';
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { count, language, month, monthFromNow, t } from '../format.js';
+import { language, month, monthFromNow, t } from '../format.js';
 import { useLoad, useOnce } from '../hooks.js';
 import { cashback } from '../session.js';
 import { Await, type Column, Money, Problem, Section, Table } from '../ui.js';
@@ -21,7 +21,6 @@ const AMOUNTS = [
 ] as const;
 
 const amounts: Column<LedgerRow>[] = [
-  { head: t.measure.orders, cell: ({ orders }) => (orders === null ? '–' : count(orders)), isNumber: true },
   ...AMOUNTS.map((name) => ({
     head: t.measure[name],
     cell: (row: LedgerRow) => <Money of={row[name]} />,

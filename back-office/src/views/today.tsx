@@ -13,8 +13,8 @@ type Measure = (typeof MEASURES)[number];
 export function Today({ session }: { session: Session }): JSX.Element {
   const today = dayFromToday(0);
   const month = { from: dayFromToday(-29), to: dayFromToday(1) };
-  const days = useLoad((signal) => cashback.reports.ledger({ ...month, counts: true, by: 'day' }, { signal }), [today]);
-  const stores = useLoad((signal) => cashback.reports.ledger({ ...month, counts: true, by: 'store' }, { signal }), [today]);
+  const days = useLoad((signal) => cashback.reports.ledger({ ...month, counts: 'true', by: 'day' }, { signal }), [today]);
+  const stores = useLoad((signal) => cashback.reports.ledger({ ...month, counts: 'true', by: 'store' }, { signal }), [today]);
   const owed = useLoad((signal) => cashback.reports.outstanding({}, { signal }), [today]);
   const frequent = useLoad((signal) => cashback.reports.frequent({ ...month, at_least: 3 }, { signal }), [today]);
   const grants = useLoad((signal) => cashback.reports.grants(month, { signal }), [today]);
@@ -87,8 +87,8 @@ const amountColumns = (...names: Exclude<Measure, 'orders'>[]): Column<LedgerRow
   names.map((name) => ({ head: t.measure[name], cell: (row) => <Money of={row[name]} />, isNumber: true }));
 
 const measureColumns: Column<LedgerRow>[] = [
-  { head: t.measure.orders, cell: ({ orders }) => (orders === null ? '–' : count(orders)), isNumber: true },
-  { head: t.today.customers, cell: ({ customers }) => (customers === null ? '–' : count(customers)), isNumber: true },
+  { head: t.measure.orders, cell: ({ orders }) => (orders === undefined ? '–' : count(orders)), isNumber: true },
+  { head: t.today.customers, cell: ({ customers }) => (customers === undefined ? '–' : count(customers)), isNumber: true },
   ...amountColumns('earned', 'redeemed', 'granted', 'expired'),
 ];
 const dayColumns: Column<LedgerRow>[] = [{ head: t.field.day, cell: ({ from }) => day(from) }, ...measureColumns];

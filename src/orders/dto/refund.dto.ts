@@ -1,8 +1,16 @@
 import { ApiProperty, PickType } from '@nestjs/swagger';
-import { IsOptional } from 'class-validator';
+import { ArrayMinSize, IsBoolean, IsOptional, ValidateIf } from 'class-validator';
 import { ByDto } from '../../auth/dto/by.dto.js';
 import type { Metadata } from '../../common/metadata.js';
-import { ApiMetadata, IsCallerId, IsMetadata, IsMoney, IsText } from '../../http/validators.js';
+import {
+  ApiMetadata,
+  IsCallerId,
+  IsListOf,
+  IsMetadata,
+  IsMoney,
+  IsText,
+  IsWholeNumber,
+} from '../../http/validators.js';
 import { ApiId, ApiMoney, InOrder } from '../../openapi/decorators.js';
 
 /** A full or partial refund of a completed order. */
@@ -66,8 +74,52 @@ export class CreateRefundDto {
   readonly metadata?: Metadata;
 }
 
-/** A refund to quote. */
-export class QuoteRefundDto extends PickType(CreateRefundDto, ['amount', 'eligible_amount', 'take_back']) {}
+/** An item of the order to return. */
+export class RefundItemDto {
+  /**
+   * Your ID of the item, as the order has it.
+   * @example sku-1
+   */
+  @IsCallerId()
+  readonly id!: string;
+
+  /**
+   * How many come back. Default: all that the order has. If it has several items with this ID and different prices,
+   * only all of them.
+   * @example 1
+   */
+  @IsOptional()
+  @IsWholeNumber(1, 999_999)
+  readonly quantity?: number;
+}
+
+const REFUND_ITEMS = { message: 'must be an array of 1 to 500 items' };
+
+/** A refund to quote: its amount, or what it is for. */
+@InOrder('amount', 'eligible_amount', 'items', 'rest', 'take_back')
+export class QuoteRefundDto extends PickType(CreateRefundDto, ['take_back']) {
+  /** The amount to refund, as in the refund. Required without `items` and `rest`, and not allowed with them. */
+  @ValidateIf(({ amount, items, rest }: QuoteRefundDto) => amount !== undefined || !(items ?? rest))
+  @IsMoney({ zero: false })
+  @ApiProperty({ required: false })
+  readonly amount?: string;
+
+  /** The eligible part of the `amount`, as in the refund. Not allowed with `items` and `rest`, which decide it. */
+  @IsOptional()
+  @IsMoney({ zero: true })
+  readonly eligible_amount?: string;
+
+  /** The items to return, 1 to 500. The response has the amounts to send in the refund. */
+  @IsOptional()
+  @ArrayMinSize(1, REFUND_ITEMS)
+  @IsListOf(() => RefundItemDto, 500, REFUND_ITEMS)
+  readonly items?: RefundItemDto[];
+
+  /** Whether to refund what the total has beyond the items, such as shipping. Default: false. */
+  @IsOptional()
+  @IsBoolean({ message: 'must be true or false' })
+  readonly rest?: boolean;
+}
 
 /** A refund and its effects. It never changes. */
 @InOrder()

@@ -708,18 +708,35 @@ export type Refund = {
     created_by: By;
 };
 
+export type RefundItem = {
+    /**
+     * Your ID of the item, as the order has it.
+     */
+    id: string;
+    /**
+     * How many come back. Default: all that the order has. If it has several items with this ID and different prices,
+     * only all of them.
+     */
+    quantity?: number;
+};
+
 export type QuoteRefund = {
     /**
-     * Amount of the order's total to refund, in BRL. It must be greater than zero.
+     * The amount to refund, as in the refund. Required without `items` and `rest`, and not allowed with them.
      */
-    amount: string;
+    amount?: string;
     /**
-     * Part of the amount that concerns goods of the order's `eligible_total`, in BRL: "0.00" if you refund only shipping,
-     * for example. Cashback is taken back for this part only. It is at most the amount and what is left of the eligible
-     * total, and the rest of the amount is at most what is left of the other part of the order. Default: in proportion to
-     * the order.
+     * The eligible part of the `amount`, as in the refund. Not allowed with `items` and `rest`, which decide it.
      */
     eligible_amount?: string;
+    /**
+     * The items to return, 1 to 500. The response has the amounts to send in the refund.
+     */
+    items?: Array<RefundItem>;
+    /**
+     * Whether to refund what the total has beyond the items, such as shipping. Default: false.
+     */
+    rest?: boolean;
     /**
      * The part of the earned cashback that the returned goods had, in BRL, if that is not their share of the amount. It
      * is at most what is left of the earned cashback. The customer keeps no more of it than by default, or than the share
@@ -1961,6 +1978,14 @@ export type LedgerRow = {
      * Whether the row is final: nothing can be added to the period any more.
      */
     closed: boolean;
+    /**
+     * With `counts`: the orders that were completed; with `by=store`, those that were made in the store.
+     */
+    orders?: number;
+    /**
+     * With `counts`: the customers of these orders. One of several rows counts once in `total`.
+     */
+    customers?: number;
 };
 
 export type LedgerReport = {
@@ -6876,6 +6901,10 @@ export type ReportLedgerData = {
          * the one where it happened. Default: one row.
          */
         by?: 'store' | 'store_pair' | 'day' | 'month';
+        /**
+         * `true`: rows have `orders` and `customers`. For at most 31 days, and not with `by=store_pair`.
+         */
+        counts?: 'true';
     };
     url: '/reports/ledger';
 };
