@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync, mkdirSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -78,9 +77,11 @@ describe('the package of the TypeScript client', () => {
   const built = (): string => path.join(folder, 'node_modules/@cashback/client');
 
   beforeAll(() => {
-    folder = mkdtempSync(path.join(tmpdir(), 'cashback-client-'));
+    // In the project, whose packages some examples use.
+    folder = mkdtempSync(path.resolve('dist/client-'));
     mkdirSync(built(), { recursive: true });
     run(TSC, '-p', PACKAGE, '--outDir', path.join(built(), 'dist'));
+    writeFileSync(path.join(folder, 'package.json'), '{ "type": "module" }');
     symlinkSync(path.resolve(PACKAGE, 'package.json'), path.join(built(), 'package.json'));
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -129,13 +130,31 @@ describe('the package of the TypeScript client', () => {
 
   it('compiles with the types of a browser alone, and so does a strict caller of its build', () => {
     expect(compile('-p', PACKAGE, '--noEmit')).toBe('');
-    writeFileSync(path.join(folder, 'caller.ts'), CALLER);
-    writeFileSync(path.join(folder, 'package.json'), '{ "type": "module" }');
-    const options = { strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, noEmit: true };
-    const compilerOptions = { ...options, module: 'nodenext', target: 'es2022', lib: ['es2022', 'dom'], types: [] };
-    writeFileSync(path.join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['caller.ts'] }));
-    expect(compile('-p', folder)).toBe('');
+    expectToCompile({ 'caller.ts': CALLER }, ['es2022', 'dom']);
   });
+
+  it('has a README whose examples compile', () => {
+    const examples = [...readFileSync(`${PACKAGE}/README.md`, 'utf8').matchAll(/^```ts\n(.*?)^```/gms)];
+    expect(examples.length).toBeGreaterThan(7);
+    const files = examples.map(([, text], at) => [`example-${at}.ts`, `${text}\nexport {};\n`]);
+    expectToCompile(Object.fromEntries(files) as Record<string, string>, ['es2023', 'dom'], ['node']);
+  });
+
+  function expectToCompile(sources: Record<string, string>, lib: string[], types: string[] = []): void {
+    const options = { strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, noEmit: true };
+    const compilerOptions = {
+      ...options,
+      module: 'nodenext',
+      target: 'es2022',
+      lib,
+      types,
+      skipLibCheck: types.length > 0,
+    };
+    for (const [name, text] of Object.entries(sources)) writeFileSync(path.join(folder, name), text);
+    const config = { compilerOptions, files: Object.keys(sources) };
+    writeFileSync(path.join(folder, 'tsconfig.json'), JSON.stringify(config));
+    expect(compile('-p', folder)).toBe('');
+  }
 
   it(`is at most ${MAX_BYTES} bytes, minified and compressed`, () => {
     const all = path.join(folder, 'all.ts');

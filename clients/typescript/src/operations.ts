@@ -72,7 +72,9 @@ function listOf<P extends Page>(read: (next: object) => Promise<P>): List<P> {
     for (let next: object | undefined = cursor === undefined ? {} : { cursor }; next !== undefined;) {
       const page: P = await read(next);
       yield page;
-      next = page.next_cursor ? { cursor: page.next_cursor } : page.has_more ? { after: page.next_after } : undefined;
+      // Where the feed began is replaced by where it goes on.
+      const after = page.has_more ? { after: page.next_after, from: undefined, last: undefined } : undefined;
+      next = page.next_cursor ? { cursor: page.next_cursor } : after;
     }
   }
   return {

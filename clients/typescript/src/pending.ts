@@ -1,5 +1,5 @@
 /** Operations that the service's document does not have yet. Those that it has replace these. */
-import type { Permission } from './generated/types.gen.js';
+import type { ExpiringReport, Permission } from './generated/types.gen.js';
 
 export interface Me {
   user_id: string;
@@ -9,19 +9,23 @@ export interface Me {
   merchant: { id: string; name: string };
 }
 
-type OfOrderOrWallet = { path: { id: string }; url: string };
-type Rows = { 200: { data: unknown[] } };
+interface ById<Query> {
+  path: { id: string };
+  query?: Query;
+  url: string;
+}
+type Pages = { 200: { data: unknown[]; next_cursor: string | null } };
 
 export interface Pending {
   getMe: [{ url: '/me' }, { 200: Me }];
-  getOrderTimeline: [OfOrderOrWallet, Rows];
-  listWalletExpiring: [OfOrderOrWallet, Rows];
-  reportGrants: [{ query?: { from?: string; to?: string }; url: string }, Rows];
+  getOrderTimeline: [ById<{ limit?: number; cursor?: string }>, Pages];
+  getWalletExpiring: [ById<{ months?: number }>, { 200: ExpiringReport }];
+  reportGrants: [{ query: { from: string; to: string }; url: string }, { 200: { data: unknown[] } }];
 }
 
 export const PENDING = {
   getMe: ['GET /me', 'call'],
-  getOrderTimeline: ['GET /orders/{id}/timeline', 'call'],
-  listWalletExpiring: ['GET /wallets/{id}/expiring', 'call'],
+  getOrderTimeline: ['GET /orders/{id}/timeline', 'list'],
+  getWalletExpiring: ['GET /wallets/{id}/expiring', 'send'],
   reportGrants: ['GET /reports/grants', 'send'],
 } as const;

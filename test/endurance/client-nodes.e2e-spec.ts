@@ -1,0 +1,57 @@
+import { execFile, execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { anOrderOf } from '../support/typescript-client.js';
+import { useService } from '../support/use-service.js';
+
+const PROGRAM = `
+import { Cashback, CashbackError } from './client/index.js';
+import { toCentavos } from './client/money.js';
+import { verify, WebhookError } from './client/webhooks.js';
+
+const [baseUrl, email, password, order] = process.argv.slice(2);
+const cashback = new Cashback({ baseUrl, email, password });
+const { id, external_id, document, total } = await cashback.orders.create(JSON.parse(order));
+const listed = [];
+for await (const found of cashback.orders.search({ document })) listed.push(found.external_id);
+const error = await cashback.orders.hold(id, { amount: total }).catch((reason) => reason);
+const headers = { 'webhook-id': 'a', 'webhook-timestamp': String(Math.floor(Date.now() / 1000)), 'webhook-signature': 'v1,x' };
+const forged = await verify('{}', headers, 'whsec_AAAA').catch((reason) => reason);
+const isRefused = error instanceof CashbackError && forged instanceof WebhookError;
+console.log(JSON.stringify({ external_id, listed, code: error.code, centavos: String(toCentavos(total)), isRefused }));
+process.exit();
+`;
+
+describe('the build of the TypeScript client', () => {
+  const { service, merchant } = useService();
+  let folder: string;
+
+  beforeAll(() => {
+    folder = mkdtempSync(path.resolve('dist/client-nodes-'));
+    const options = ['-p', 'clients/typescript', '--outDir', path.join(folder, 'client')];
+    execFileSync(process.execPath, ['node_modules/typescript/bin/tsc', ...options]);
+    writeFileSync(path.join(folder, 'package.json'), '{ "type": "module" }');
+    writeFileSync(path.join(folder, 'program.js'), PROGRAM);
+  });
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  it.each(['20.19.0', '22', '24'])('creates, lists and refuses on Node %s', async (version) => {
+    const order = anOrderOf({ total: '150.00' });
+    const args = [service.url, merchant.email, merchant.password, JSON.stringify(order)];
+    const { stdout } = await promisify(execFile)(
+      'npm',
+      ['exec', '--yes', `--package=node@${version}`, '--', 'node', 'program.js', ...args],
+      { cwd: folder },
+    );
+    const { external_id } = order;
+    expect(JSON.parse(stdout)).toEqual({
+      external_id,
+      listed: [external_id],
+      code: 'redemption_exceeds_maximum',
+      centavos: '15000',
+      isRefused: true,
+    });
+  });
+});
