@@ -102,6 +102,21 @@ async function startCompiler(env) {
 }
 
 /**
+ * Bundles the back office now and after each change.
+ *
+ * @param {NodeJS.ProcessEnv} env
+ */
+async function startBundler(env) {
+  const bundler = await startGuarded({
+    command: process.execPath,
+    args: ['tools/back-office.mjs', '--watch'],
+    env,
+    output: 'inherit',
+  });
+  cleanups.push(() => bundler.end(5_000));
+}
+
+/**
  * @param {NodeJS.ProcessEnv} env
  * @throws if a migration fails; the message ends with its output
  */
@@ -161,6 +176,8 @@ async function start() {
   const builds = await startCompiler(env);
   const [compiles] = await once(builds, 'built');
   if (!compiles) throw new Error('The source does not compile.');
+  // After the first compilation, which empties the folder of both.
+  await startBundler(env);
   say('Applying the migrations');
   await migrate(env);
   await seedDemo(env, say, (seeding) => cleanups.push(() => seeding.end(5_000)));

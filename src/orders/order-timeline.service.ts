@@ -39,10 +39,10 @@ const OF_EARNED = `
  * whether it had expired, because no operation moves it then.
  */
 const LINES = `
-  SELECT type, at, cause, SUM(cents) AS cents, MIN(made_by) AS made_by, MIN(found.store) AS store,
+  SELECT type, at, cause, SUM(found.amount_cents) AS cents, MIN(made_by) AS made_by, MIN(found.store) AS store,
          MIN(found.reason) AS reason, MIN(r.external_id) AS external_id
     FROM (
-      SELECT 'created' AS type, created_at AS at, id AS cause, NULL AS cents, created_by AS made_by, store, NULL AS reason ${OF_ORDER}
+      SELECT 'created' AS type, created_at AS at, id AS cause, NULL AS amount_cents, created_by AS made_by, store, NULL AS reason ${OF_ORDER}
       UNION ALL SELECT 'expired', expires_at, id, NULL, NULL, NULL, NULL ${OF_ORDER}
         AND (status = 'expired' OR expires_at <= COALESCE(completed_at, cancelled_at))
       UNION ALL SELECT 'completed', completed_at, id, total_cents, completed_by, store, NULL ${OF_ORDER}
@@ -61,7 +61,7 @@ const LINES = `
         AND c.available_at <= :now AND e.effective_at <= c.available_at
     ) found LEFT JOIN refunds r ON r.id = cause AND r.merchant_id = :merchantId
    WHERE (at, cause, ${RANK}) > (:at, :cause, :rank)
-   GROUP BY type, at, cause HAVING COALESCE(SUM(cents), 1) <> 0 ORDER BY at, cause, ${RANK} LIMIT :limit`;
+   GROUP BY type, at, cause HAVING COALESCE(SUM(found.amount_cents), 1) <> 0 ORDER BY at, cause, ${RANK} LIMIT :limit`;
 
 /** What happened to an order, from what is never deleted: events are. */
 @Injectable()

@@ -104,7 +104,7 @@ describe('the TypeScript client', () => {
 
   it('a webhook endpoint is created, listed, changed and deleted; deleting it again is a 404', async () => {
     const { id, url } = await cashback.webhookEndpoints.create({ url: 'http://127.0.0.1:9/a' });
-    expect((await all(cashback.webhookEndpoints.list())).map((endpoint) => endpoint.id)).toEqual([id]);
+    expect((await cashback.webhookEndpoints.list()).data.map((endpoint) => endpoint.id)).toEqual([id]);
     const taken = await errorOf(cashback.webhookEndpoints.create({ url }));
     expect(taken).toMatchObject({ status: 409, code: 'webhook_url_taken', existing_id: id });
     expect(await cashback.webhookEndpoints.replace(id, { url, batch: 10 })).toMatchObject({ batch: 10 });

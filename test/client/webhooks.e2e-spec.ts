@@ -22,7 +22,7 @@ describe('verification of webhooks by the TypeScript client', () => {
   beforeEach(async () => {
     receiver.received.length = 0;
     const cashback = clientOf(merchant, service);
-    for await (const { id } of cashback.webhookEndpoints.list()) await cashback.webhookEndpoints.delete(id);
+    for (const { id } of (await cashback.webhookEndpoints.list()).data) await cashback.webhookEndpoints.delete(id);
     ({ secret } = await cashback.webhookEndpoints.create({ url: receiver.url }));
     await cashback.orders.create(anOrderOf());
     await deliver(service);
@@ -41,7 +41,7 @@ describe('verification of webhooks by the TypeScript client', () => {
 
   it('returns the events of a batch', async () => {
     const cashback = clientOf(merchant, service);
-    for await (const { id } of cashback.webhookEndpoints.list()) await cashback.webhookEndpoints.delete(id);
+    for (const { id } of (await cashback.webhookEndpoints.list()).data) await cashback.webhookEndpoints.delete(id);
     const endpoint = await cashback.webhookEndpoints.create({ url: receiver.url, batch: 10 });
     receiver.received.length = 0;
     for (let at = 0; at < 3; at++) await cashback.orders.create(anOrderOf());
@@ -53,7 +53,7 @@ describe('verification of webhooks by the TypeScript client', () => {
 
   it('accepts the old and the new secret while a secret is replaced', async () => {
     const cashback = clientOf(merchant, service);
-    for await (const { id } of cashback.webhookEndpoints.list()) {
+    for (const { id } of (await cashback.webhookEndpoints.list()).data) {
       const rotated = await cashback.webhookEndpoints.rotateSecret(id);
       receiver.received.length = 0;
       await cashback.orders.create(anOrderOf());

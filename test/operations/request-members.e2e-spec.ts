@@ -101,7 +101,9 @@ function optionalMembers({ properties = {}, required = [] }: Schema): string[] {
 
 const OPTIONAL = bodies()
   .flatMap(([operation, schema]) =>
-    EXCEPTIONS.includes(operation) ? [] : optionalMembers(schema).map((member): [string, string] => [operation, member]),
+    EXCEPTIONS.includes(operation)
+      ? []
+      : optionalMembers(schema).map((member): [string, string] => [operation, member]),
   )
   .filter(([operation, member]) => `${operation} ${member}` !== ONE_OF_SEVERAL);
 

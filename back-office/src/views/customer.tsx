@@ -1,7 +1,7 @@
 import type { Credit, Entry, Order, Wallet } from '@cashback/client';
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { amountOf, day, documentOf, instant, money, month, t } from '../format.js';
+import { amountOf, day, documentOf, instant, isDocument, money, month, t } from '../format.js';
 import { firstPage, go, useLoad } from '../hooks.js';
 import { cashback, type Session } from '../session.js';
 import {
@@ -178,7 +178,7 @@ function Lists({ wallet, session, version, onChange }: Props & { version: number
   const { id, document } = wallet;
   return (
     <>
-      {(session.can('sell') || session.can('reports')) && (
+      {isDocument(document) && (session.can('sell') || session.can('reports')) && (
         <Section title={t.customer.orders}>
           <PagedTable
             caption={t.customer.orders}

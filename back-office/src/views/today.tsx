@@ -13,8 +13,14 @@ type Measure = (typeof MEASURES)[number];
 export function Today({ session }: { session: Session }): JSX.Element {
   const today = dayFromToday(0);
   const month = { from: dayFromToday(-29), to: dayFromToday(1) };
-  const days = useLoad((signal) => cashback.reports.ledger({ ...month, counts: 'true', by: 'day' }, { signal }), [today]);
-  const stores = useLoad((signal) => cashback.reports.ledger({ ...month, counts: 'true', by: 'store' }, { signal }), [today]);
+  const days = useLoad(
+    (signal) => cashback.reports.ledger({ ...month, counts: 'true', by: 'day' }, { signal }),
+    [today],
+  );
+  const stores = useLoad(
+    (signal) => cashback.reports.ledger({ ...month, counts: 'true', by: 'store' }, { signal }),
+    [today],
+  );
   const owed = useLoad((signal) => cashback.reports.outstanding({}, { signal }), [today]);
   const frequent = useLoad((signal) => cashback.reports.frequent({ ...month, at_least: 3 }, { signal }), [today]);
   const grants = useLoad((signal) => cashback.reports.grants(month, { signal }), [today]);
@@ -88,7 +94,11 @@ const amountColumns = (...names: Exclude<Measure, 'orders'>[]): Column<LedgerRow
 
 const measureColumns: Column<LedgerRow>[] = [
   { head: t.measure.orders, cell: ({ orders }) => (orders === undefined ? '–' : count(orders)), isNumber: true },
-  { head: t.today.customers, cell: ({ customers }) => (customers === undefined ? '–' : count(customers)), isNumber: true },
+  {
+    head: t.today.customers,
+    cell: ({ customers }) => (customers === undefined ? '–' : count(customers)),
+    isNumber: true,
+  },
   ...amountColumns('earned', 'redeemed', 'granted', 'expired'),
 ];
 const dayColumns: Column<LedgerRow>[] = [{ head: t.field.day, cell: ({ from }) => day(from) }, ...measureColumns];

@@ -8,7 +8,6 @@ export { CashbackError, type Unknown } from './errors.js';
 export type * from './generated/types.gen.js';
 export type { CallOptions, Retry } from './http.js';
 export type { List } from './operations.js';
-export type { Me } from './pending.js';
 export type { TokenSet, TokenStore } from './tokens.js';
 
 export interface CashbackOptions extends HttpOptions {

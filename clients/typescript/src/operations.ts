@@ -1,6 +1,5 @@
 import { OPERATIONS, type Operations } from './generated/operations.gen.js';
 import type { Call, CallOptions } from './http.js';
-import { PENDING, type Pending } from './pending.js';
 
 /** What is generated of the request of an operation. */
 interface Data {
@@ -34,17 +33,15 @@ type Input<D extends Data> = [NonNullable<InputOf<D>>] extends [never]
     ? [input?: NonNullable<InputOf<D>>]
     : [input: NonNullable<InputOf<D>>];
 
-const TABLE = { ...PENDING, ...OPERATIONS };
-type Types = Operations & Omit<Pending, keyof Operations>;
-export type Name = keyof typeof TABLE & keyof Types;
+export type Name = keyof Operations;
 
-type Result<N extends Name> = Types[N][1][keyof Types[N][1]];
-type Answer<N extends Name> = (typeof TABLE)[N][1] extends 'list'
+type Result<N extends Name> = Operations[N][1][keyof Operations[N][1]];
+type Answer<N extends Name> = (typeof OPERATIONS)[N][1] extends 'list'
   ? List<Extract<Result<N>, { data: unknown[] }>>
   : Promise<Result<N>>;
 /** The IDs in the path, then the body or the query, then options. */
 export type Operation<N extends Name> = (
-  ...args: [...Ids<Types[N][0]>, ...Input<Types[N][0]>, options?: CallOptions]
+  ...args: [...Ids<Operations[N][0]>, ...Input<Operations[N][0]>, options?: CallOptions]
 ) => Answer<N>;
 
 export type Send = <T>(call: Call) => Promise<T>;
@@ -54,7 +51,7 @@ const DONE_IS: { [N in Name]?: number } = { deleteWebhookEndpoint: 404, logout: 
 
 /** Makes the call of an operation. */
 export function operation<N extends Name>(name: N, send: Send): Operation<N> {
-  const [route, kind] = TABLE[name] as [route: string, kind: 'list' | 'send' | 'call'];
+  const [route, kind] = OPERATIONS[name] as [route: string, kind: 'list' | 'send' | 'call'];
   const [method = '', template = ''] = route.split(' ');
   const perform = (...args: unknown[]): unknown => {
     const path = template.replace(/\{\w+\}/g, () => encodeURIComponent(String(args.shift())));
