@@ -23,11 +23,13 @@ const dayOnly = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone:
 const monthOnly = new Intl.DateTimeFormat(locale, { month: 'short', year: 'numeric', timeZone: 'UTC' });
 let moment = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' });
 let isoDay = new Intl.DateTimeFormat('sv');
+let isoTime = new Intl.DateTimeFormat('sv', { dateStyle: 'short', timeStyle: 'medium' });
 
 /** Shows instants in the merchant's time zone from now on. */
 export function useTimeZone(timeZone: string): void {
   moment = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short', timeZone });
   isoDay = new Intl.DateTimeFormat('sv', { timeZone });
+  isoTime = new Intl.DateTimeFormat('sv', { dateStyle: 'short', timeStyle: 'medium', timeZone });
 }
 
 /** @param amount such as `"1234.50"`; it never becomes a number */
@@ -37,6 +39,13 @@ export const count = (value: number): string => wholeNumber.format(value);
 export const day = (value: string): string => dayOnly.format(new Date(value));
 export const month = (value: string): string => monthOnly.format(new Date(`${value.slice(0, 7)}-01`));
 export const instant = (value: string): string => moment.format(new Date(value));
+
+/** @param text a date and time in the merchant's zone: `2026-11-25T08:00` @returns the instant */
+export function instantOf(text: string): string {
+  const asUtc = Date.parse(`${text}Z`);
+  const shown = Date.parse(`${isoTime.format(asUtc).replace(' ', 'T')}Z`);
+  return new Date(asUtc - (shown - asUtc)).toISOString();
+}
 
 /** @returns the merchant's day that is so many days from today, as `2026-11-26` */
 export const dayFromToday = (days: number): string => addDays(isoDay.format(new Date()), days);

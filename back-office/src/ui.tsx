@@ -111,6 +111,7 @@ export function PagedTable<T>(props: {
   on: unknown[];
 }): JSX.Element {
   const { pages, isComplete, isLoading, error, more } = usePages(props.list, props.on);
+  const shown = pages.filter((rows) => rows.length > 0);
   const end = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const watcher = new IntersectionObserver(([entry]) => entry?.isIntersecting && more(), { rootMargin: '300px' });
@@ -119,8 +120,8 @@ export function PagedTable<T>(props: {
   });
   return (
     <>
-      {pages.map((rows, index) => (
-        <div class="chunk" key={index}>
+      {shown.map((rows, index) => (
+        <div class={rows.length < 50 ? 'chunk' : 'chunk far'} key={index}>
           <Chunk
             caption={`${props.caption} ${index + 1}`}
             columns={props.columns}
@@ -129,7 +130,7 @@ export function PagedTable<T>(props: {
           />
         </div>
       ))}
-      {isComplete && pages.every((rows) => rows.length === 0) && <p class="empty">{t.nothing}</p>}
+      {isComplete && shown.length === 0 && <p class="empty">{t.nothing}</p>}
       {isLoading && <Skeleton lines={pages.length === 0 ? 4 : 1} />}
       {error !== undefined && <Problem error={error} retry={more} />}
       <div ref={end}>{!isComplete && !isLoading && <button onClick={more}>{t.action.more}</button>}</div>

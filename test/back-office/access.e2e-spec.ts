@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { describeInBrowser, type Language, useBrowser } from '../support/browser.js';
+import { describeInBrowser, type Language, loaded, useBrowser } from '../support/browser.js';
 import { aDocument, grant } from '../support/factories.js';
 import { deliver } from '../support/receiver.js';
 import { type Order, type Wallet, unique } from '../support/shop.js';
@@ -44,8 +44,7 @@ describeInBrowser('The back office', () => {
   ];
   async function show(page: Page, view: string): Promise<void> {
     await page.goto(`${service.url}/back-office/#/${view}`);
-    await page.locator('main h1').waitFor();
-    await page.waitForFunction(`document.querySelector('.skeleton') === null`);
+    await loaded(page);
   }
   /** What axe finds serious. */
   const findings = async (page: Page): Promise<string[]> => {
@@ -115,6 +114,7 @@ describeInBrowser('The back office', () => {
     const page = await open();
     const press = (...keys: string[]): Promise<void> =>
       keys.reduce((done, key) => done.then(() => page.keyboard.press(key)), Promise.resolve());
+    await page.locator('#email').waitFor();
     await press('Tab');
     await page.keyboard.type(merchant.email);
     await press('Tab');

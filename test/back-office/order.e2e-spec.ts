@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
-import { describeInBrowser, useBrowser } from '../support/browser.js';
+import { confirm, describeInBrowser, useBrowser, openDialog } from '../support/browser.js';
 import { aDocument, aMerchant, aUser, grant } from '../support/factories.js';
 import type { Order, Refund, Shop } from '../support/shop.js';
 import { useService } from '../support/use-service.js';
@@ -41,11 +41,6 @@ describeInBrowser('An order in the back office', () => {
       { redeem: '20.00' },
     );
   const open = async ({ id }: { id: string }, who = support): Promise<Page> => enter(who, `order/${id}`);
-  async function start(page: Page, button: string): Promise<Locator> {
-    await page.getByRole('button', { name: button, exact: true }).click();
-    return page.getByRole('dialog');
-  }
-  const confirm = (dialog: Locator): Promise<void> => dialog.getByRole('button', { name: /^Confirm/ }).dblclick();
   const refundsOf = async (order: Order): Promise<Refund[]> => (await merchant.refunds(order)).data;
   const facts = async (of: Locator): Promise<string> => plain(await of.locator('dl').last().innerText());
 
@@ -66,7 +61,7 @@ describeInBrowser('An order in the back office', () => {
   it('is refunded by items with shipping: the amounts are shown before, and are those of the refund, once', async () => {
     const order = await aSale();
     const page = await open(order);
-    const dialog = await start(page, 'Refund');
+    const dialog = await openDialog(page, 'Refund');
     await dialog.getByLabel('Caneca').fill('1');
     await dialog.getByLabel('Shipping').check();
     await dialog.getByLabel('Reason').fill('Quebrada');
@@ -98,7 +93,7 @@ describeInBrowser('An order in the back office', () => {
   it('is refunded by an amount; more than is left is refused with the maximum, and what was typed stays', async () => {
     const order = await aSale();
     const page = await open(order);
-    const dialog = await start(page, 'Refund');
+    const dialog = await openDialog(page, 'Refund');
     await dialog.getByLabel('An amount').check();
     await dialog.getByLabel('Amount of the refund').fill('200,01');
     await dialog.getByRole('button', { name: 'Continue' }).click();
@@ -120,7 +115,7 @@ describeInBrowser('An order in the back office', () => {
     const order = await merchant.create({ document });
     await merchant.hold(order, '30.00');
     const page = await open(order);
-    const dialog = await start(page, 'Cancel order');
+    const dialog = await openDialog(page, 'Cancel order');
     expect(plain(await dialog.innerText())).toContain('R$30.00 is released');
     await dialog.getByLabel('Reason').fill('Desistiu');
     await confirm(dialog);
@@ -136,7 +131,7 @@ describeInBrowser('An order in the back office', () => {
   it('is not cancelled any more if another person has completed it meanwhile', async () => {
     const order = await merchant.create({ document });
     const page = await open(order);
-    const dialog = await start(page, 'Cancel order');
+    const dialog = await openDialog(page, 'Cancel order');
     await merchant.complete(order);
     await dialog.getByRole('button', { name: /^Confirm/ }).click();
     expect(await dialog.getByRole('alert').innerText()).toContain('The order has changed');
@@ -154,7 +149,7 @@ describeInBrowser('An order in the back office', () => {
       await service.clock.advance({ minutes: 3 });
       const page = await open(order);
       await page.locator('.badge.expired').waitFor();
-      const dialog = await start(page, 'Complete order');
+      const dialog = await openDialog(page, 'Complete order');
       expect(plain(await dialog.innerText())).toContain('It held R$30.00 of cashback until then.');
       await dialog.getByRole('combobox').selectOption(charged === 'less' ? '30.00' : '0.00');
       await confirm(dialog);
@@ -170,7 +165,7 @@ describeInBrowser('An order in the back office', () => {
     const [right, later] = [aDocument(), aDocument()];
     const order = await merchant.create({ document, store: 'SP-014', metadata: { note: 'kept' } });
     const page = await open(order);
-    let dialog = await start(page, 'Correct CPF');
+    let dialog = await openDialog(page, 'Correct CPF');
     await dialog.getByLabel('CPF or CNPJ').fill('123');
     await dialog.getByRole('button', { name: /^Confirm/ }).click();
     await dialog.getByText('Check the digits of the CPF or CNPJ.').waitFor();
@@ -186,7 +181,7 @@ describeInBrowser('An order in the back office', () => {
 
     await merchant.complete(order);
     await page.reload();
-    dialog = await start(page, 'Correct CPF');
+    dialog = await openDialog(page, 'Correct CPF');
     await dialog.getByLabel('CPF or CNPJ').fill(later);
     await dialog.getByLabel('Reason').fill('Digitado errado');
     await confirm(dialog);

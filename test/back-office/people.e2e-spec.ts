@@ -1,6 +1,6 @@
 import { beforeAll, expect, it } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
-import { describeInBrowser, logIn, useBrowser } from '../support/browser.js';
+import { confirm, describeInBrowser, logIn, useBrowser, openDialog } from '../support/browser.js';
 import { aUser } from '../support/factories.js';
 import { type Shop, unique } from '../support/shop.js';
 import { useService } from '../support/use-service.js';
@@ -17,16 +17,11 @@ describeInBrowser('People in the back office', () => {
   });
 
   const rowOf = (page: Page, name: string): Locator => page.getByRole('row').filter({ hasText: name });
-  async function start(within: Page | Locator, page: Page, button: string): Promise<Locator> {
-    await within.getByRole('button', { name: button, exact: true }).click();
-    return page.getByRole('dialog');
-  }
-  const confirm = (dialog: Locator): Promise<void> => dialog.getByRole('button', { name: /^Confirm/ }).dblclick();
 
   it('are invited with at most the permissions of who invites, with a password that is shown once', async () => {
     const email = `caixa-${unique()}@shop.example`;
     const page = await enter(owner, 'people');
-    const dialog = await start(page, page, 'Invite');
+    const dialog = await openDialog(page, 'Invite');
     expect((await dialog.getByRole('checkbox').all()).length).toBe(4);
     expect(await dialog.getByLabel('grant').count()).toBe(0);
     await dialog.getByLabel('Name').fill('Caixa 3');
@@ -39,7 +34,7 @@ describeInBrowser('People in the back office', () => {
     await logIn(await open(), { email, password });
 
     // The email is taken; what was typed stays.
-    const again = await start(page, page, 'Invite');
+    const again = await openDialog(page, 'Invite');
     await again.getByLabel('Name').fill('Caixa 4');
     await again.getByLabel('Email').fill(email);
     await again.getByRole('button', { name: /^Confirm/ }).click();
@@ -51,7 +46,7 @@ describeInBrowser('People in the back office', () => {
     const till = await aUser(service, merchant.id, ['sell'], `Caixa ${unique()}`);
     const page = await enter(owner, 'people');
     const row = rowOf(page, till.name);
-    let dialog = await start(row, page, 'Change');
+    let dialog = await openDialog(row, 'Change');
     await dialog.getByLabel('refund').check();
     await confirm(dialog);
     await row.getByText('sell, refund').waitFor();
@@ -60,14 +55,14 @@ describeInBrowser('People in the back office', () => {
       disabled: false,
     });
 
-    dialog = await start(row, page, 'Disable');
+    dialog = await openDialog(row, 'Disable');
     await confirm(dialog);
-    await row.getByText('disabled').waitFor();
+    await row.getByText('disabled', { exact: true }).waitFor();
     await till.get('/policy').refused(401, 'invalid_token');
-    dialog = await start(row, page, 'Enable');
+    dialog = await openDialog(row, 'Enable');
     await confirm(dialog);
-    await row.getByText('active').waitFor();
-    dialog = await start(row, page, 'New password');
+    await row.getByText('active', { exact: true }).waitFor();
+    dialog = await openDialog(row, 'New password');
     await confirm(dialog);
     await logIn(await open(), { email: till.email, password: await dialog.locator('code').innerText() });
   });
@@ -82,7 +77,7 @@ describeInBrowser('People in the back office', () => {
   it('change their own password, which needs the current one', async () => {
     const till = await aUser(service, merchant.id, ['sell'], `Caixa ${unique()}`);
     const page = await enter(till);
-    const dialog = await start(page, page, 'Password');
+    const dialog = await openDialog(page, 'Password');
     await dialog.getByLabel('Current password').fill('wrong');
     await dialog.getByLabel('New password').fill('a better password');
     await dialog.getByRole('button', { name: /^Confirm/ }).click();

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import type { Locator, Page } from 'playwright-core';
-import { describeInBrowser, useBrowser } from '../support/browser.js';
+import { confirm, describeInBrowser, useBrowser, openDialog } from '../support/browser.js';
 import { aUser } from '../support/factories.js';
 import { answerWith, deliver, type Receiver, startReceiver } from '../support/receiver.js';
 import type { Endpoint, Shop } from '../support/shop.js';
@@ -20,15 +19,10 @@ describeInBrowser('Webhooks in the back office', () => {
 
   const endpoints = async (): Promise<Endpoint[]> =>
     (await merchant.get<{ data: Endpoint[] }>('/webhook-endpoints')).data;
-  async function start(page: Page, button: string): Promise<Locator> {
-    await page.getByRole('button', { name: button, exact: true }).click();
-    return page.getByRole('dialog');
-  }
-  const confirm = (dialog: Locator): Promise<void> => dialog.getByRole('button', { name: /^Confirm/ }).dblclick();
 
   it('are added once with a secret that is shown once, changed, and deleted', async () => {
     const page = await enter(operator, 'webhooks');
-    let dialog = await start(page, 'Add endpoint');
+    let dialog = await openDialog(page, 'Add endpoint');
     await dialog.getByLabel('URL').fill(receiver.url);
     await dialog.getByLabel('Types of events').fill('order.completed order.refunded');
     await confirm(dialog);
@@ -39,7 +33,7 @@ describeInBrowser('Webhooks in the back office', () => {
     ]);
     expect(await page.locator('main').innerText()).not.toContain('whsec_');
 
-    dialog = await start(page, 'Change');
+    dialog = await openDialog(page, 'Change');
     await dialog.getByLabel('Events per request').fill('101');
     await dialog.getByRole('button', { name: /^Confirm/ }).click();
     await dialog.getByText('A number from 1 to 100.').waitFor();
@@ -47,7 +41,7 @@ describeInBrowser('Webhooks in the back office', () => {
     await confirm(dialog);
     await page.getByText('10 events per request').waitFor();
 
-    dialog = await start(page, 'Delete');
+    dialog = await openDialog(page, 'Delete');
     await confirm(dialog);
     await page.getByText('Nothing here.').first().waitFor();
     expect(await endpoints()).toEqual([]);
@@ -57,12 +51,12 @@ describeInBrowser('Webhooks in the back office', () => {
     const { id } = await merchant.post<Endpoint>('/webhook-endpoints', { url: `${receiver.url}/failing` });
     receiver.answer = answerWith(500, {}, 'no disk');
     const page = await enter(operator, 'webhooks');
-    let dialog = await start(page, 'Ping');
+    let dialog = await openDialog(page, 'Ping');
     await confirm(dialog);
     await dialog.getByText('The last attempt: 500.').waitFor();
     await dialog.getByRole('button', { name: 'Close' }).click();
     receiver.answer = answerWith(204);
-    dialog = await start(page, 'New secret');
+    dialog = await openDialog(page, 'New secret');
     await confirm(dialog);
     await dialog.locator('code').waitFor();
     await dialog.getByRole('button', { name: 'Close' }).click();
@@ -74,7 +68,7 @@ describeInBrowser('Webhooks in the back office', () => {
     await merchant.create();
     await deliver(service);
     const page = await enter(operator, 'webhooks');
-    const dialog = await start(page, 'Send again');
+    const dialog = await openDialog(page, 'Send again');
     const yesterday = new Date(Date.now() - 24 * 3_600_000).toISOString().slice(0, 16);
     await dialog.getByLabel('Since').fill(yesterday);
     await confirm(dialog);

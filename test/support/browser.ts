@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, expect } from '@jest/globals';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContext, chromium, type Locator, type Page } from 'playwright-core';
 import { describeIf } from './requirements.js';
 import type { Service } from './service.js';
 
@@ -79,4 +79,23 @@ export async function logIn(page: Page, { email, password }: Person): Promise<vo
   await page.locator('#password').fill(password);
   await page.locator('.login form button').click();
   await page.locator('nav').waitFor();
+}
+
+/** Opens a dialog by its button. */
+export async function openDialog(within: Page | Locator, button: string): Promise<Locator> {
+  await within.getByRole('button', { name: button, exact: true }).click();
+  const page = 'page' in within ? within.page() : within;
+  const dialog = page.getByRole('dialog');
+  await dialog.waitFor();
+  return dialog;
+}
+
+/** Clicks twice on what the dialog does. */
+export const confirm = (dialog: Locator): Promise<void> => dialog.getByRole('button', { name: /^Confirm/ }).dblclick();
+
+/** Waits until everything has loaded. */
+export async function loaded(page: Page): Promise<void> {
+  await page.locator('main h1').waitFor();
+  while ((await page.locator('.skeleton').count()) > 0)
+    await page.locator('.skeleton').first().waitFor({ state: 'detached' });
 }

@@ -275,7 +275,7 @@ export const en = {
     text: 'The rules for new orders. The operator of the service changes them.',
     upcoming: 'Dated rules to come',
     period: (from: string, through: string) => `${from} through ${through}`,
-    earnRate: (rate: string) => `An order earns ${rate} of what is paid in money.`,
+    earnRate: (rate: string) => `An order earns ${rate} of what is paid without cashback.`,
     earnRateOf: (method: string, rate: string) => `With ${method} it earns ${rate}.`,
     earnMinimum: (amount: string) => `Orders below ${amount} earn nothing.`,
     earnMaximum: (amount: string) => `One order earns at most ${amount}.`,

@@ -264,7 +264,7 @@ export const ptBR: Texts = {
     text: 'As regras dos pedidos novos. Quem opera o serviço as muda.',
     upcoming: 'Regras com data que virão',
     period: (from, through) => `${from} até ${through}`,
-    earnRate: (rate) => `Um pedido ganha ${rate} do que é pago em dinheiro.`,
+    earnRate: (rate) => `Um pedido ganha ${rate} do que é pago sem cashback.`,
     earnRateOf: (method, rate) => `Com ${method} ganha ${rate}.`,
     earnMinimum: (amount) => `Pedidos abaixo de ${amount} não ganham.`,
     earnMaximum: (amount) => `Um pedido ganha no máximo ${amount}.`,

@@ -125,7 +125,9 @@ const Bought = ({ order }: { order: OrderDto }): JSX.Element => (
         [t.order.toPay, <Money of={order.amount_to_pay} />],
       ]}
     />
-    <Table caption={t.order.payment} columns={paymentColumns} rows={order.payment_methods} />
+    {order.payment_methods.length > 0 && (
+      <Table caption={t.order.payment} columns={paymentColumns} rows={order.payment_methods} />
+    )}
   </Section>
 );
 

@@ -1,7 +1,7 @@
 import type { Event, EventType, WebhookAttempt, WebhookEndpoint } from '@cashback/client';
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { count, instant, t } from '../format.js';
+import { count, instant, instantOf, t } from '../format.js';
 import { firstPage, type Loaded, useLoad } from '../hooks.js';
 import { cashback } from '../session.js';
 import { Action, Await, by, type Column, Facts, Field, Section, Table } from '../ui.js';
@@ -134,7 +134,7 @@ const Seek = ({ id, onChange }: { id: string; onChange: () => void }): JSX.Eleme
     label={t.webhooks.seek}
     onDone={onChange}
     work={async ({ from = '' }) => {
-      const { behind } = await cashback.webhookEndpoints.seek(id, { from: new Date(from).toISOString() });
+      const { behind } = await cashback.webhookEndpoints.seek(id, { from: instantOf(from) });
       return t.webhooks.sought(count(behind));
     }}
   >
@@ -168,7 +168,7 @@ function Feed(): JSX.Element {
         cashback.events.list(
           {
             limit: 50,
-            ...(from ? { from: new Date(from).toISOString() } : { last: 50 }),
+            ...(from ? { from: instantOf(from) } : { last: 50 }),
             ...(type && { types: [type as EventType] }),
           },
           { signal },
