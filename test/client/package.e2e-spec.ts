@@ -111,6 +111,7 @@ describe('the package of the TypeScript client', () => {
     const tokenStore = { get: () => Promise.resolve(expired), set: () => Promise.resolve() };
     const cashback = new Cashback({ baseUrl, tokenStore });
     await cashback.login({ email: 'a', password: 'b' });
+    await cashback.me();
     await cashback.changePassword({ current_password: 'a', new_password: 'b' });
     for (const resource of Object.values(cashback).filter((member) => typeof member === 'object'))
       for (const [name, method] of Object.entries(resource as Record<string, (...args: unknown[]) => unknown>)) {
