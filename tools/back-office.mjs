@@ -17,7 +17,8 @@ const page = {
   name: 'page',
   setup({ onStart, onEnd }) {
     onStart(() => rm(FOLDER, { recursive: true, force: true }));
-    onEnd(async ({ metafile }) => {
+    onEnd(async ({ errors, metafile }) => {
+      if (errors.length > 0) return;
       let html = await readFile(`${SOURCE}/index.html`, 'utf8');
       for (const [file, { entryPoint }] of Object.entries(metafile?.outputs ?? {}))
         if (entryPoint) html = html.replace(`"main${path.extname(file)}"`, `"${path.basename(file)}"`);

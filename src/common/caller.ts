@@ -5,7 +5,7 @@ export interface Caller {
   sessionId: string;
 }
 
-/** What API users may do (docs/roles.md). Reading one order, refund, grant or wallet, the policy, oneself needs none. */
+/** What API users may do (docs/roles.md). To read one order, refund, grant or wallet, none is needed. */
 export const PERMISSIONS = ['sell', 'refund', 'customers', 'grants', 'events', 'reports', 'privacy', 'users'] as const;
 export type Permission = (typeof PERMISSIONS)[number];
 
