@@ -4,6 +4,7 @@ import { addDays, dayOf } from '../../src/common/calendar-days.js';
 import { createDataSource } from '../../src/schema.js';
 import { DOCUMENT, EMAIL, PASSWORD, seedDemo, STAFF, welcome } from '../../tools/demo.mjs';
 import { startGuarded } from '../../tools/support/guarded-process.mjs';
+import { describeInBrowser, type Language, loaded, useBrowser } from '../support/browser.js';
 import { AdminCommandLine } from '../support/admin.js';
 import { type BuiltService, startBuiltService } from '../support/built-service.js';
 import { type Answer, Client } from '../support/client.js';
@@ -263,4 +264,32 @@ describe('the demo data of npm start', () => {
       if (!body.has_more) return found;
     }
   }
+
+  describeInBrowser('in the back office', () => {
+    const { enter } = useBrowser({
+      get url() {
+        return service.url;
+      },
+    });
+
+    // A person looks at the pictures in dist/pictures before a change of the page is published.
+    // UPDATE_PICTURES=true replaces those of the README.
+    it.each<Language>(['pt-BR', 'en'])('fills each view, of which there are pictures in %s', async (language) => {
+      const owner = await as(EMAIL);
+      const { body: orders } = await owner.get<Page<Order>>('/orders?status=partially_refunded&limit=1');
+      const { body: customers } = await owner.get<Page<Customer>>('/customers?balance_minimum=40&limit=1');
+      const page = await enter({ email: EMAIL, password: PASSWORD }, '', { language });
+      const views = { customer: `customer/${customers.data[0]!.wallet_id}`, order: `order/${orders.data[0]!.id}` };
+      const others = ['today', 'months', 'rules', 'webhooks', 'people'].map((view) => [view, view] as const);
+      for (const [name, view] of [['find', ''] as const, ...Object.entries(views), ...others]) {
+        await page.goto(`${service.url}/back-office/#/${view}`);
+        await loaded(page);
+        expect(await page.locator('main').innerText()).not.toMatch(/Nothing here|Nada aqui/);
+        await page.screenshot({ path: `dist/pictures/${language}-${name}.png`, fullPage: true });
+        const isInReadme = language === 'pt-BR' && ['customer', 'today'].includes(name);
+        if (process.env.UPDATE_PICTURES === 'true' && isInReadme)
+          await page.screenshot({ path: `docs/pictures/${name}.png` });
+      }
+    });
+  });
 });

@@ -20,7 +20,7 @@ interface Pair {
 
 const ERRORS = 'docs/pt-BR/erros.md';
 const PAIRS: Pair[] = [
-  { english: 'README.md', portuguese: 'README.pt-BR.md', translated: 3, own: 1 },
+  { english: 'README.md', portuguese: 'README.pt-BR.md', translated: 4, own: 1 },
   { english: 'docs/checkout.md', portuguese: 'docs/pt-BR/checkout.md' },
   { english: 'docs/cashback.md', portuguese: 'docs/pt-BR/dinheiro.md' },
   { english: 'docs/errors.md', portuguese: ERRORS, own: 6, columns: 3 },

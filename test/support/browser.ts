@@ -36,7 +36,7 @@ export interface Tabs {
  * Starts Chromium before the tests of the calling file or `describe`, and closes it after them. After each test, it
  * expects that the page has logged no error, such as one of its content security policy.
  */
-export function useBrowser(service: Service): Tabs {
+export function useBrowser(service: Pick<Service, 'url'>): Tabs {
   let browser: Browser;
   let contexts: BrowserContext[] = [];
   let errors: string[] = [];
