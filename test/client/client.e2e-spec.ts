@@ -135,6 +135,27 @@ describe('the TypeScript client', () => {
     expect(await errorOf(reader.orders.create(anOrderOf()))).toMatchObject({ code: 'forbidden', permission: 'sell' });
   });
 
+  it('the caller, the timeline of an order, what expires of a wallet, and the report of grants are read', async () => {
+    const { email, id } = merchant;
+    expect(await cashback.me()).toMatchObject({ email, merchant: { id } });
+    const order = await cashback.orders.create(anOrderOf());
+    expect(await all(cashback.orders.timeline(order.id))).toHaveLength(1);
+    const { document } = order;
+    await cashback.grants.create({ external_id: 'g-2', document, amount: '3.00' });
+    const { id: walletId } = await cashback.wallets.search({ document });
+    const expiring = await cashback.wallets.expiring(walletId!, { months: 24 });
+    expect(expiring.data.map((row) => row.expiring)).toContain('3.00');
+    const granted = await cashback.reports.grants({ from: '2020-01-01', to: '2020-02-01' });
+    expect(granted.data).toEqual([]);
+  });
+
+  it('the feed begins at an instant, or with the last events, and goes on from there', async () => {
+    await numberEvents(service);
+    const events = await all(cashback.events.list());
+    expect(await all(cashback.events.list({ last: 3, limit: 1 }))).toEqual(events.slice(-3));
+    expect(await all(cashback.events.list({ from: events[0]!.timestamp, limit: 2 }))).toEqual(events);
+  });
+
   it('a code and a status that the client does not know are an error with both', async () => {
     const problem = { code: 'too_sunny', detail: 'at noon', retryable: false, next_action: 'wait', hours: 2 };
     const answer = () => Promise.resolve(Response.json({ ...problem, status: 451 }, { status: 451 }));
