@@ -44,7 +44,9 @@ export interface Call {
 
 const TRIES = 4;
 const TIMEOUT_MS = 30_000;
-const LONGEST_PAUSE_MS = 8_000;
+const FIRST_PAUSE_MS = 250;
+/** A longer timer would fire at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 const isTransient = (status: number): boolean => status === 0 || status === 408 || status === 429 || status >= 500;
 
@@ -54,7 +56,7 @@ async function within<T>(work: (signal: AbortSignal) => Promise<T>, limit: numbe
   const controller = new AbortController();
   const abort = (): void => controller.abort(caller?.reason);
   const late = new DOMException(`not done within ${Math.round(limit)} ms`, 'TimeoutError');
-  const timer = setTimeout(() => controller.abort(late), limit);
+  const timer = setTimeout(() => controller.abort(late), Math.min(limit, LONGEST_TIMER_MS));
   caller?.addEventListener('abort', abort);
   try {
     const aborted = new Promise<never>((_, reject) => {
@@ -144,7 +146,7 @@ export class Http {
           attempt--;
           continue;
         }
-        const delay = error.retryAfter + Math.random() * Math.min(LONGEST_PAUSE_MS, 250 * 2 ** attempt);
+        const delay = error.retryAfter + Math.random() * FIRST_PAUSE_MS * 2 ** (attempt - 1);
         if (!isTransient(error.status) || attempt >= TRIES || delay >= left()) throw error;
         this.options.onRetry?.({ attempt, delay, error });
         await within(() => new Promise<void>((done) => setTimeout(done, delay)), left(), signal);

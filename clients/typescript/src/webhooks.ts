@@ -10,13 +10,18 @@ export class WebhookError extends Error {
   override readonly name = 'WebhookError';
 }
 
-type HeaderFields = Headers | Record<string, string | string[] | undefined>;
+/** The headers of a request: of fetch, or an object with their names, as Node has. */
+type HeaderFields = Pick<Headers, 'get'> | Record<string, string | string[] | undefined>;
 
 /** How much the clocks may differ, and how long a request may be on its way, in seconds. */
 const TOLERANCE_SECONDS = 300;
 
+const isOfFetch = (headers: HeaderFields): headers is Pick<Headers, 'get'> => typeof headers.get === 'function';
+
 function field(headers: HeaderFields, name: string): string {
-  const value = headers instanceof Headers ? headers.get(name) : headers[name];
+  const value = isOfFetch(headers)
+    ? headers.get(name)
+    : Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1];
   if (typeof value !== 'string') throw new WebhookError(`the header ${name} is missing`);
   return value;
 }

@@ -1,12 +1,12 @@
-import type { IncomingHttpHeaders } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import { Webhook } from 'standardwebhooks';
-import { type Answer, Client } from '../client.js';
+import { type Cashback, CashbackError } from '../../../clients/typescript/src/index.js';
+import { verify } from '../../../clients/typescript/src/webhooks.js';
 import { readFeed } from '../events.js';
 import type { TestMerchant } from '../factories.js';
-import { type Receiver, startReceiver } from '../receiver.js';
-import type { Endpoint, EventPage, FeedEvent, Order, Tokens } from '../shop.js';
+import { type Received, type Receiver, startReceiver } from '../receiver.js';
+import type { FeedEvent, Order } from '../shop.js';
+import { clientOf, untilAnswered } from '../typescript-client.js';
 import { copyOfOrder, copyOfWallet, Mirror } from './mirror.js';
 import { BadNetwork } from './network.js';
 import { ShopTraffic } from './traffic.js';
@@ -21,9 +21,9 @@ export class MirroredShop {
   readonly traffic = new ShopTraffic(this);
   /** The events that were read from the feed. */
   read = 0;
-  #token: string | undefined;
+  readonly client: Cashback;
   #endpointId = '';
-  #webhook: Webhook | undefined;
+  #secret = '';
   #receiver: Receiver | undefined;
 
   /**
@@ -32,51 +32,36 @@ export class MirroredShop {
    */
   constructor(
     private readonly merchant: TestMerchant,
-    private readonly url: () => string,
-  ) {}
-
-  /** Sends a request again until there is an answer that says more than "later". */
-  async request<T>(method: string, path: string, body?: object): Promise<Answer<T>> {
-    for (;;) {
-      const client = new Client({ url: this.url() }, this.#token).once;
-      const sent = client.send<T & { retryable?: boolean }>(method, path, { body });
-      const answer = await sent.catch(() => undefined);
-      if (answer?.status === 401 && path !== '/auth/login') await this.#logIn();
-      else if (answer && !answer.body.retryable) return answer;
-      else await sleep(100);
-    }
-  }
-
-  async #logIn(): Promise<void> {
-    const { email, password } = this.merchant;
-    const { status, body } = await this.request<Tokens>('POST', '/auth/login', { email, password });
-    if (status !== 201) throw new Error(`the shop cannot log in: ${status}`);
-    this.#token = body.access_token;
+    url: () => string,
+  ) {
+    const send: typeof fetch = (request, init) => fetch(`${url()}${request as string}`, init);
+    this.client = clientOf(merchant, { url: '' }, { fetch: send });
   }
 
   /** Creates the endpoint before the first event, or takes over the one whose response was lost. */
   async open(): Promise<void> {
-    this.#receiver = await startReceiver(({ raw, headers, event }, response) => {
-      const isGenuine = this.#isGenuine(raw, headers);
-      if (isGenuine && 'sequence' in event) this.mirror.store(event);
-      response.writeHead(isGenuine ? 204 : 400).end();
+    this.#receiver = await startReceiver((received, response) => {
+      void this.#isGenuine(received).then((isGenuine) => {
+        if (isGenuine && 'sequence' in received.event) this.mirror.store(received.event);
+        response.writeHead(isGenuine ? 204 : 400).end();
+      });
     });
-    type Created = { id: string; secret: string; existing_id: string };
     const url = await this.network.listen(this.#receiver.url);
-    const created = await this.request<Created>('POST', '/webhook-endpoints', { url });
-    const rotation = `/webhook-endpoints/${created.body.existing_id}/rotate-secret`;
-    const { body } = created.status === 409 ? await this.request<Created>('POST', rotation) : created;
-    this.#endpointId = body.id;
-    this.#webhook = new Webhook(body.secret);
+    const { webhookEndpoints } = this.client;
+    const created = await untilAnswered(() => webhookEndpoints.create({ url })).catch((error: unknown) => {
+      if (!(error instanceof CashbackError && error.code === 'webhook_url_taken')) throw error;
+      return untilAnswered(() => webhookEndpoints.rotateSecret(error.existing_id));
+    });
+    this.#endpointId = created.id;
+    this.#secret = created.secret;
   }
 
   /** Until the secret is known, everything is refused, and sent again. */
-  #isGenuine(raw: string, headers: IncomingHttpHeaders): boolean {
-    try {
-      return this.#webhook!.verify(raw, headers as Record<string, string>) !== undefined;
-    } catch {
-      return false;
-    }
+  #isGenuine({ raw, headers }: Received): Promise<boolean> {
+    return verify(raw, headers, this.#secret).then(
+      () => true,
+      () => false,
+    );
   }
 
   async close(): Promise<void> {
@@ -94,24 +79,25 @@ export class MirroredShop {
     const part = (): number => this.traffic.begun / orders;
     while (part() < ABSENCE.from) await sleep(20);
     this.network.mode = 'gone';
-    const endpoint = `/webhook-endpoints/${this.#endpointId}`;
-    while ((await this.request<Endpoint>('GET', endpoint)).body.status !== 'disabled') await sleep(200);
+    const { webhookEndpoints } = this.client;
+    const id = this.#endpointId;
+    while ((await untilAnswered(() => webhookEndpoints.get(id))).status !== 'disabled') await sleep(200);
     while (part() < ABSENCE.to) await sleep(20);
-    const after = await this.#readFeed();
+    const after = await untilAnswered(() => this.#readFeed());
     this.network.accepted = after;
     this.network.mode = 'bad';
-    await this.request('POST', `${endpoint}/seek`, { after });
-    await this.request('POST', `${endpoint}/enable`);
+    await untilAnswered(() => webhookEndpoints.seek(id, { after }));
+    await untilAnswered(() => webhookEndpoints.enable(id));
   }
 
   /** Reads the feed to its end, from where the mirror is; returns where it got. */
   async #readFeed(): Promise<number> {
-    for (let after = this.mirror.position; ;) {
-      const { body } = await this.request<EventPage>('GET', `/events?after=${after}&limit=100`);
-      for (const event of body.data) if (this.mirror.store(event)) this.read++;
-      after = body.next_after;
-      if (!body.has_more) return after;
+    let after = this.mirror.position;
+    for await (const page of this.client.events.pages({ after, limit: 100 })) {
+      for (const event of page.data as FeedEvent[]) if (this.mirror.store(event)) this.read++;
+      after = page.next_after;
     }
+    return after;
   }
 
   /** What the copy has otherwise than the API: orders, wallets, events, and refunds that were added up. */

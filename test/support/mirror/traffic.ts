@@ -1,7 +1,8 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { CashbackError, type Order } from '../../../clients/typescript/src/index.js';
 import { aDocument } from '../factories.js';
-import type { Order } from '../shop.js';
+import { untilAnswered } from '../typescript-client.js';
 import type { MirroredShop } from './shop.js';
 
 /** Customers who buy again and again, and what each is granted first: so little that they also spend what they earn. */
@@ -11,8 +12,8 @@ const WELCOME = '20.00';
 /** Orders can expire a minute ahead at the earliest, also if the request has to be repeated while nothing listens. */
 const SHORT_MS = 75_000;
 
-/** Statuses that a random operation may get: it was done, or the state of the order or the wallet does not allow it. */
-const EXPECTED = new Set([200, 201, 409, 422]);
+/** Statuses that a random operation may get, because the state of the order or the wallet does not allow it. */
+const EXPECTED = new Set([409, 422]);
 
 const chance = (percent: number): boolean => randomInt(100) < percent;
 const amount = (most: number): string => (randomInt(1, most * 100) / 100).toFixed(2);
@@ -54,41 +55,47 @@ export class ShopTraffic {
     const at = Date.now() + SHORT_MS;
     const content = { ...cart(), external_id: `PED-${number}`, document };
     const options = isShort ? { expires_at: new Date(at).toISOString() } : {};
-    const { status, body } = await this.shop.request<Order>('POST', '/orders', { ...content, ...options });
-    if (status !== 201) return void this.unexpected.push(`create: ${status} ${JSON.stringify(body)}`);
-    this.requests++;
-    this.orders.push(body.id);
+    const order = await this.#send(() => this.shop.client.orders.create({ ...content, ...options }));
+    if (order === undefined) return void this.unexpected.push(`PED-${number} was not created`);
+    this.orders.push(order.id);
     // A first grant to the customer comes in between.
     const granted = isNew && chance(50) ? this.#grant(document, amount(20)) : undefined;
-    for (let steps = randomInt(4); steps > 0; steps--) await this.#change(body);
+    for (let steps = randomInt(4); steps > 0; steps--) await this.#change(order);
     await granted;
-    if (isShort) this.#expiring.push({ id: body.id, at: at + 2000 });
-    else await this.#end(body.id);
+    if (isShort) this.#expiring.push({ id: order.id, at: at + 2000 });
+    else await this.#end(order.id);
   }
 
-  #change({ id, cashback }: Order): Promise<Order> {
-    if (chance(40)) return this.#send('PUT', `/orders/${id}`, { ...cart(), redeem: 'maximum' });
+  #change({ id, cashback }: Order): Promise<unknown> {
+    const { orders } = this.shop.client;
+    if (chance(40)) return this.#send(() => orders.amend(id, { ...cart(), redeem: 'maximum' }));
     const held = chance(50) ? cashback.to_redeem.maximum : amount(10);
-    return this.#send('PUT', `/orders/${id}/redemption`, { amount: chance(20) ? '0.00' : held });
+    return this.#hold(id, chance(20) ? '0.00' : held);
+  }
+
+  #hold(id: string, held: string, inAnHour = false): Promise<unknown> {
+    const expires = inAnHour ? { expires_at: new Date(Date.now() + 3_600_000).toISOString() } : {};
+    return this.#send(() => this.shop.client.orders.hold(id, { amount: held, ...expires }));
   }
 
   /** Completes most orders, cancels some, leaves others pending, and refunds any, whose cashback may be spent now. */
   async #end(id: string): Promise<void> {
-    if (chance(20)) return void (await this.#send('POST', `/orders/${id}/cancel`));
+    const { orders, refunds } = this.shop.client;
+    if (chance(20)) return void (await this.#send(() => orders.cancel(id)));
     if (chance(15)) return;
     const completion = { payment_methods: [], ...(chance(50) && { redeem: chance(50) ? '0.00' : amount(5) }) };
-    const { status } = await this.#send('POST', `/orders/${id}/complete`, completion);
-    if (status === 'completed') this.#completed.push(id);
+    const completed = await this.#send(() => orders.complete(id, completion));
+    if (completed?.status === 'completed') this.#completed.push(id);
     if (chance(10)) await this.#correctCustomer(id);
     const refunded = this.#completed[randomInt(this.#completed.length + 1)];
     const refund = { external_id: `DEV-${this.requests}`, amount: amount(60) };
-    if (refunded && chance(60)) await this.#send('POST', `/orders/${refunded}/refunds`, refund);
+    if (refunded && chance(60)) await this.#send(() => refunds.create(refunded, refund));
   }
 
   async #correctCustomer(id: string): Promise<void> {
     const document = aDocument();
     this.documents.push(document);
-    await this.#send('PUT', `/orders/${id}/customer`, { document, reason: 'Typed wrongly' });
+    await this.#send(() => this.shop.client.orders.changeCustomer(id, { document, reason: 'Typed wrongly' }));
   }
 
   /** The customer of an order that has expired comes back, or not. */
@@ -96,22 +103,27 @@ export class ShopTraffic {
     const { id } = this.#expiring.shift()!;
     if (chance(30)) return;
     // An amount that was not held before: another `expires_at`, another hold, or neither where it has ended.
-    if (chance(60)) await this.#send('PUT', `/orders/${id}/redemption`, { amount: chance(50) ? '0.00' : amount(10) });
-    const inAnHour = { amount: '0.00', expires_at: new Date(Date.now() + 3_600_000).toISOString() };
-    if (chance(50)) await this.#send('PUT', `/orders/${id}/redemption`, inAnHour);
+    if (chance(60)) await this.#hold(id, chance(50) ? '0.00' : amount(10));
+    if (chance(50)) await this.#hold(id, '0.00', true);
     if (chance(70)) await this.#end(id);
   }
 
   async #grant(document: string, amount: string): Promise<void> {
-    const { id } = await this.#send('POST', '/grants', { external_id: `G-${document}`, document, amount });
-    if (chance(20)) await this.#send('POST', `/grants/${id}/void`);
+    const { grants } = this.shop.client;
+    const grant = await this.#send(() => grants.create({ external_id: `G-${document}`, document, amount }));
+    if (grant !== undefined && chance(20)) await this.#send(() => grants.void(grant.id));
   }
 
-  async #send(method: string, path: string, content: object = {}): Promise<Order> {
-    const { status, body } = await this.shop.request<Order>(method, path, content);
+  /** Makes a call until it is answered. @returns undefined if it was refused */
+  async #send<T>(call: () => Promise<T>): Promise<T | undefined> {
     this.requests++;
-    if (!EXPECTED.has(status)) this.unexpected.push(`${method} ${path}: ${status} ${JSON.stringify(body)}`);
-    return body;
+    try {
+      return await untilAnswered(call);
+    } catch (error) {
+      if (!(error instanceof CashbackError)) throw error;
+      if (!EXPECTED.has(error.status)) this.unexpected.push(error.message);
+      return undefined;
+    }
   }
 }
 
