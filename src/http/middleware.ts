@@ -20,7 +20,7 @@ export function assignRequestId(request: AppRequest, response: Response, next: N
 
 /** The headers that a page may send and read. Credentials are not allowed, because the service uses no cookies. */
 const OPTIONS = {
-  methods: ['GET', 'POST', 'PUT'],
+  methods: ['GET', 'POST', 'PUT', 'DELETE'],
   allowedHeaders: ['authorization', 'content-type', 'if-match', 'x-request-id'],
   exposedHeaders: [
     'x-request-id',
