@@ -36,7 +36,7 @@ describe('with CORS_ORIGINS', () => {
     const allowed = await preflight(origin);
     expect(allowed.status).toBe(204);
     expect(allowed.headers.get('access-control-allow-origin')).toBe(origin);
-    expect(allowed.headers.get('access-control-allow-methods')?.split(',')).toContain('POST');
+    expect(allowed.headers.get('access-control-allow-methods')?.split(',')).toEqual(['GET', 'POST', 'PUT', 'DELETE']);
     expect(allowed.headers.get('access-control-allow-headers')?.split(',')).toEqual(
       expect.arrayContaining(['authorization', 'content-type', 'if-match']),
     );

@@ -77,11 +77,11 @@ describe('request paths', () => {
   });
 });
 
-describe('DOCS=false and METRICS_TOKEN', () => {
-  const { service: closed } = useService({ env: { DOCS: 'false', METRICS_TOKEN } });
+describe('DOCS=false, BACK_OFFICE=false and METRICS_TOKEN', () => {
+  const { service: closed } = useService({ env: { DOCS: 'false', BACK_OFFICE: 'false', METRICS_TOKEN } });
 
-  it.each(['/', '/docs', '/docs-json', '/docs-yaml', '/docs/swagger-ui.css'])(
-    '%s returns 404 with DOCS=false',
+  it.each(['/', '/docs', '/docs-json', '/docs-yaml', '/docs/swagger-ui.css', '/back-office', '/back-office/'])(
+    '%s returns 404 with DOCS=false and BACK_OFFICE=false',
     async (path) => {
       expectProblem(await new Client(closed).get(path), 404, 'route_not_found');
     },
