@@ -180,7 +180,7 @@ describeInBrowser('A customer in the back office', () => {
     const page = await enter(support, `customer/${wallet.id}`);
     await page.getByRole('region', { name: 'Statement 1' }).waitFor();
     await page.getByText('These lines add up to').scrollIntoViewIfNeeded();
-    await page.getByRole('region', { name: 'Statement 2' }).waitFor();
+    await page.getByRole('region', { name: 'Statement 3' }).waitFor();
     expect(await page.locator('section', { hasText: 'Statement' }).last().locator('tbody tr').count()).toBe(133);
   });
 

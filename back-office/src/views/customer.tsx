@@ -268,7 +268,7 @@ function Statement({ id, version }: { id: string; version: number }): JSX.Elemen
       <PagedTable
         caption={t.customer.statement}
         columns={entryColumns}
-        list={(signal) => cashback.wallets.entries(id, { limit: 100 }, { signal })}
+        list={(signal) => cashback.wallets.entries(id, { limit: 50 }, { signal })}
         on={[id, version]}
       />
       {newest.data?.data[0] ? (
