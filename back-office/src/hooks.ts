@@ -2,8 +2,8 @@ import type { List } from '@cashback/client';
 import type { TargetedSubmitEvent } from 'preact';
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 
-/** The address after `#/`, such as `order/0199…`: it never has a document. */
-export const route = (): string[] => decodeURI(location.hash.slice(2)).split('/');
+/** The address after `#/`, such as `order/0199…`: it never has a document. No part of it needs an escape. */
+export const route = (): string[] => location.hash.slice(2).split('/');
 export const go = (...parts: string[]): void => void (location.hash = `/${parts.join('/')}`);
 
 export function useRoute(): string[] {

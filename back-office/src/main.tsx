@@ -87,7 +87,8 @@ function App(): JSX.Element {
     });
   }, []);
   useEffect(() => (session ? onIdle(leave) : undefined), [session]);
-  const view = VIEWS[path] ?? VIEWS['']!;
+  // `#/constructor` is no view either.
+  const view = VIEWS[Object.hasOwn(VIEWS, path) ? path : '']!;
   useEffect(() => {
     document.title = `${view.name ?? t.title} – ${t.title}`;
   }, [path]);

@@ -63,6 +63,18 @@ describeInBrowser('A session in the back office', () => {
     await page.getByText('Your user may not see this.').waitFor();
   });
 
+  it.each(['constructor', '__proto__', '%E0%A4%A', 'nothing'])(
+    'begins to look for #/%s, which is no view',
+    async (path) => {
+      const page = await open();
+      await page.goto(`${service.url}/back-office/#/${path}`);
+      await page.reload();
+      await logIn(page, support);
+      await page.getByRole('searchbox').waitFor();
+      expect(await page.title()).toBe('Find – Back office');
+    },
+  );
+
   it('is the same after a reload, and ends with the button', async () => {
     const page = await enter(support);
     const before = await sessionsOf(support);
