@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { describeInBrowser, useBrowser } from '../support/browser.js';
+import { describeInBrowser, logIn, openDialog, useBrowser } from '../support/browser.js';
 import { aDocument, aUser, grant, punctuated } from '../support/factories.js';
 import { DAY_MS } from '../../src/common/clock.js';
 import type { Grant, Order, Shop, Wallet } from '../support/shop.js';
@@ -50,6 +50,33 @@ describeInBrowser('A customer in the back office', () => {
     const [given] = await grantsOf();
     await look(page, given!.id);
     await page.waitForURL(`**/#/customer/${wallet.id}`);
+  });
+
+  it.each(['11 digits', '14 letters and digits'])(
+    'an order is found by a number of %s, as a CPF or CNPJ has',
+    async (of) => {
+      const number = of === '11 digits' ? '20261126001' : 'Pedido-2026-0001';
+      const { id } = await merchant.create({ external_id: number, document });
+      const page = await enter(support);
+      await look(page, number);
+      await page.getByRole('heading', { name: number }).waitFor();
+      expect(page.url()).toContain(id);
+    },
+  );
+
+  it('is not known by the address to another user of the tab', async () => {
+    const newcomer = aDocument();
+    await merchant.create({ document: newcomer });
+    const page = await enter(support);
+    await look(page, newcomer);
+    await page.waitForURL('**/#/customer/new/0');
+    await page.getByRole('heading', { name: 'Orders' }).waitFor();
+    await page.getByRole('button', { name: 'Log out' }).click();
+    await logIn(page, await aUser(service, (await otherShop()).id, ['reports'], 'Other'));
+    await page.getByText('This does not exist in your shop.').waitFor();
+    await page.getByRole('button', { name: 'Log out' }).click();
+    await logIn(page, support);
+    await page.getByRole('heading', { name: 'Orders' }).waitFor();
   });
 
   it('that does not exist, or belongs to another merchant, is said in words', async () => {

@@ -18,11 +18,11 @@ import {
   Skeleton,
   Tile,
 } from '../ui.js';
-import { unknownCustomers } from './find.js';
+import { documentOfUnknown } from './find.js';
 
 export function Customer({ id, session }: { id: string[]; session: Session }): JSX.Element {
   const [walletId, key] = id;
-  const document = walletId === 'new' ? unknownCustomers[key ?? ''] : undefined;
+  const document = walletId === 'new' ? documentOfUnknown(session, key ?? '') : undefined;
   const wallet = useLoad(
     (signal) =>
       document ? cashback.wallets.search({ document }, { signal }) : cashback.wallets.get(walletId ?? '', { signal }),
@@ -86,7 +86,7 @@ function Grant({ wallet, onDone }: { wallet: Wallet; onDone: () => void }): JSX.
     <Action
       label={t.grant.button}
       onDone={onDone}
-      preview={(values) => Promise.resolve(t.grant.preview(money(amountOf(values.amount ?? '') || '0')))}
+      preview={({ amount = '' }) => t.grant.preview(money(amountOf(amount)))}
       work={async ({ amount = '', reason, note, store, expires_on }, id) => {
         await cashback.grants.create({
           external_id: `staff-${id}`,

@@ -1,27 +1,36 @@
 import { CashbackError } from '@cashback/client';
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import { hasValidCheckDigits } from '../../../src/common/document.js';
 import { documentOf, isDocument, t } from '../format.js';
 import { firstPage, go, useSubmit } from '../hooks.js';
 import { cashback, type Session } from '../session.js';
 import { Problem } from '../ui.js';
 
-/** Without what the service does not know. */
+/** Without what the service does not know, or nothing can have. */
 const found = <T,>(answer: Promise<T>): Promise<T | null> =>
   answer.catch((error: unknown) => {
-    if (error instanceof CashbackError && error.status === 404) return null;
+    if (error instanceof CashbackError && [400, 404].includes(error.status)) return null;
     throw error;
   });
 
-/** The documents of customers without a wallet, who have no ID for the address. */
-export const unknownCustomers: Record<string, string> = {};
+/** The documents of customers without a wallet, who have no ID for the address; each only for the user who looked. */
+const unknownCustomers = new Map<string, string>();
+
+const keyOf = ({ me }: Session, number: string): string => `${me.user_id} ${number}`;
+
+/** @param number what the address has of the customer */
+export const documentOfUnknown = (session: Session, number: string): string | undefined =>
+  unknownCustomers.get(keyOf(session, number));
 
 /** Opens what a text names. @returns whether there is such a thing */
-export async function find(text: string, { can }: Session): Promise<boolean> {
+export async function find(text: string, session: Session): Promise<boolean> {
   const document = documentOf(text);
-  if (isDocument(document)) return openCustomer(document, can('sell') || can('reports'));
+  // What is in the address of a request may be logged somewhere, so no CPF or CNPJ is. Order numbers look like them.
+  if (hasValidCheckDigits(document)) return openCustomer(document, session);
   const order = await found(cashback.orders.byExternalId(text));
   if (order) return (go('order', order.id), true);
+  if (isDocument(document)) return (await found(openCustomer(document, session))) ?? false;
   if (!/^[0-9a-f-]{36}$/i.test(text)) return false;
   const [byId, wallet, grant] = await Promise.all([
     found(cashback.orders.get(text)),
@@ -34,16 +43,16 @@ export async function find(text: string, { can }: Session): Promise<boolean> {
   return false;
 }
 
-async function openCustomer(document: string, canList: boolean): Promise<boolean> {
+async function openCustomer(document: string, session: Session): Promise<boolean> {
   const wallet = await cashback.wallets.search({ document });
   if (wallet.id) return (go('customer', wallet.id), true);
-  if (canList) {
+  if (session.can('sell') || session.can('reports')) {
     const orders = await firstPage(cashback.orders.search({ document, limit: 1 }));
     if (orders.data.length === 0) return false;
   }
-  const key = String(Object.keys(unknownCustomers).length);
-  unknownCustomers[key] = document;
-  return (go('customer', 'new', key), true);
+  const number = String(unknownCustomers.size);
+  unknownCustomers.set(keyOf(session, number), document);
+  return (go('customer', 'new', number), true);
 }
 
 export function Find({ session }: { session: Session }): JSX.Element {
