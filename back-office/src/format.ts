@@ -43,8 +43,10 @@ export const instant = (value: string): string => moment.format(new Date(value))
 /** @param text a date and time in the merchant's zone: `2026-11-25T08:00` @returns the instant */
 export function instantOf(text: string): string {
   const asUtc = Date.parse(`${text}Z`);
-  const shown = Date.parse(`${isoTime.format(asUtc).replace(' ', 'T')}Z`);
-  return new Date(asUtc - (shown - asUtc)).toISOString();
+  const offsetAt = (at: number): number => Date.parse(`${isoTime.format(at).replace(' ', 'T')}Z`) - at;
+  // The first guess has the offset of another hour, which differs where clocks change.
+  const guess = asUtc - offsetAt(asUtc);
+  return new Date(asUtc - offsetAt(guess)).toISOString();
 }
 
 /** @returns the merchant's day that is a number of days from today, as `2026-11-26` */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { confirm, describeInBrowser, useBrowser, openDialog } from '../support/browser.js';
-import { aUser } from '../support/factories.js';
+import { aMerchant, aUser } from '../support/factories.js';
 import { answerWith, deliver, type Receiver, startReceiver } from '../support/receiver.js';
 import type { Endpoint, Shop } from '../support/shop.js';
 import { useService } from '../support/use-service.js';
@@ -88,5 +88,23 @@ describeInBrowser('Webhooks in the back office', () => {
     expect(await rows.filter({ hasText: 'Order completed' }).count()).toBe(0);
     await rows.first().locator('summary').click();
     expect(await rows.first().locator('pre').innerText()).toContain(order.id);
+  });
+
+  it('have a feed since a time in the zone of the merchant, also after its clocks changed, and while it is typed', async () => {
+    const { id } = await aMerchant(service, { timeZone: 'America/New_York' });
+    const page = await enter(await aUser(service, id, ['events'], 'New York'), 'webhooks');
+    const since = page.getByLabel('Since', { exact: true });
+    // While someone types 2026, the year is 0002.
+    await since.fill('0002-11-01T03:00');
+    for (const [text, from] of [
+      ['2026-11-01T00:30', '2026-11-01T04:30:00.000Z'],
+      ['2026-11-01T03:00', '2026-11-01T08:00:00.000Z'],
+      ['2026-03-08T03:30', '2026-03-08T07:30:00.000Z'],
+      ['2026-03-08T01:30', '2026-03-08T06:30:00.000Z'],
+    ] as const) {
+      const asked = page.waitForRequest((request) => new URL(request.url()).searchParams.has('from'));
+      await since.fill(text);
+      expect(new URL((await asked).url()).searchParams.get('from')).toBe(from);
+    }
   });
 });

@@ -189,7 +189,14 @@ function Feed(): JSX.Element {
           ))}
         </select>
         <label for="from">{t.webhooks.feedFrom}</label>
-        <input id="from" type="datetime-local" onChange={({ currentTarget }) => setFrom(currentTarget.value)} />
+        <input
+          id="from"
+          type="datetime-local"
+          min="2000-01-01T00:00"
+          max="2999-12-31T23:59"
+          // While someone types 2026, the year is 0002.
+          onChange={({ currentTarget }) => currentTarget.validity.valid && setFrom(currentTarget.value)}
+        />
         <button type="button" onClick={feed.reload}>
           {t.action.refresh}
         </button>
