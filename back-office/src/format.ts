@@ -1,3 +1,4 @@
+import { CashbackError } from '@cashback/client';
 import { en, type Texts } from './texts/en.js';
 import { ptBR } from './texts/pt-br.js';
 
@@ -65,9 +66,21 @@ export function monthFromNow(months: number): string {
   return date.toISOString().slice(0, 10);
 }
 
-/** @param text as people write amounts: `1.234,50`, `10` or `10.5` */
-export const amountOf = (text: string): string =>
-  text.includes(',') ? text.replaceAll(/[.\s]|R\$/g, '').replace(',', '.') : text.replaceAll(/\s|R\$/g, '');
+/**
+ * Reads an amount as people in Brazil write it: `1.234,50`, `R$ 10` or `10.5`. Others could be read in two ways, such
+ * as `1.234`.
+ *
+ * @param member that of the request
+ * @throws CashbackError as the service does if the member is not an amount
+ */
+export function amountOf(text: string, member = 'amount'): string {
+  const plain = text.replaceAll(/\s|R\$/g, '');
+  const amount = /^(\d+|\d{1,3}(\.\d{3})+),\d+$/.test(plain) ? plain.replaceAll('.', '').replace(',', '.') : plain;
+  if (/^\d+(\.\d{1,2})?$/.test(amount)) return amount;
+  const errors = [{ pointer: `/${member}`, detail: 'must be an amount' }];
+  const failure = { code: 'validation_failed', status: 400, detail: 'an amount is not valid', errors };
+  throw new CashbackError({ ...failure, retryable: false, next_action: 'fix_request' });
+}
 
 /** @returns the digits and letters of a CPF or CNPJ */
 export const documentOf = (text: string): string => text.replaceAll(/[.\-/\s]/g, '').toUpperCase();
