@@ -195,7 +195,15 @@ export function Customer({ document }: { document: string }): JSX.Element {
 export function Copy({ text }: { text: string }): JSX.Element {
   const [copied, set] = useState(false);
   return (
-    <button onClick={() => void navigator.clipboard.writeText(text).then(() => set(true))}>
+    <button
+      onClick={() =>
+        void navigator.clipboard.writeText(text).then(
+          () => set(true),
+          // The browser may refuse it.
+          () => undefined,
+        )
+      }
+    >
       {copied ? t.action.copied : t.action.copy}
     </button>
   );

@@ -111,6 +111,84 @@ describeInBrowser('An order in the back office', () => {
     expect(await refundsOf(order)).toMatchObject([{ amount: '12.00', eligible_amount: '0.00' }]);
   });
 
+  it('is refunded by items that share an ID', async () => {
+    const items = ['Um', 'Dois'].map((description) => ({ id: 'mug', price: '30.00', description }));
+    const order = await merchant.completed({ document, items, total: '60.00' });
+    const page = await open(order);
+    const dialog = await openDialog(page, 'Refund');
+    await dialog.getByLabel('Um').fill('1');
+    await dialog.getByLabel('Dois').fill('1');
+    await dialog.getByRole('button', { name: 'Continue' }).click();
+    await dialog.getByText('R$60.00').first().waitFor();
+    await confirm(dialog);
+    await dialog.waitFor({ state: 'detached' });
+    expect(await refundsOf(order)).toMatchObject([{ amount: '60.00' }]);
+  });
+
+  it('shows a refund that was made when its dialog was closed, or its answer was lost, so that nobody repeats it', async () => {
+    const order = await aSale();
+    const page = await open(order);
+    let release = (): void => undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    let isLost = false;
+    await page.route('**/refunds', async (route) => {
+      if (route.request().method() === 'GET') return route.continue();
+      const response = await route.fetch();
+      if (isLost) return route.abort('connectionreset');
+      await released;
+      return route.fulfill({ response });
+    });
+    const begin = async (): Promise<Locator> => {
+      const dialog = await openDialog(page, 'Refund');
+      await dialog.getByLabel('Caneca').fill('1');
+      await dialog.getByRole('button', { name: 'Continue' }).click();
+      await dialog.getByRole('button', { name: /^Confirm/ }).click();
+      return dialog;
+    };
+    const first = await begin();
+    await first.getByText('One moment').waitFor();
+    await page.keyboard.press('Escape');
+    await first.waitFor({ state: 'detached' });
+    release();
+    const shown = page.getByRole('region', { name: 'Refunds 1' }).locator('tbody tr');
+    await shown.first().waitFor();
+    isLost = true;
+    const second = await begin();
+    await second.getByText('The service cannot be reached.').waitFor();
+    await page.keyboard.press('Escape');
+    await shown.nth(1).waitFor();
+    expect(await refundsOf(order)).toHaveLength(2);
+  });
+
+  it('is not refunded by a look at an amount that was changed meanwhile', async () => {
+    const order = await aSale();
+    const page = await open(order);
+    let release = (): void => undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    await page.route('**/refunds/quote', async (route) => {
+      await released;
+      return route.continue();
+    });
+    const dialog = await openDialog(page, 'Refund');
+    await dialog.getByLabel('Caneca').fill('1');
+    await dialog.getByRole('button', { name: 'Continue' }).click();
+    await dialog.getByText('One moment').waitFor();
+    await dialog.getByLabel('Caneca').fill('2');
+    release();
+    await dialog.getByRole('button', { name: 'Continue' }).click();
+    await dialog.getByText('R$60.00').first().waitFor();
+    await confirm(dialog);
+    await dialog.waitFor({ state: 'detached' });
+    expect(await refundsOf(order)).toMatchObject([{ amount: '60.00' }]);
+  });
+
+  it('says what to tell the customer also if the browser does not let the page copy', async () => {
+    const page = await open(await aSale());
+    await page.evaluate('navigator.clipboard.writeText = () => Promise.reject(new Error("denied"))');
+    await page.getByRole('button', { name: 'Copy' }).click();
+    expect(await page.getByRole('button', { name: 'Copy', exact: true }).count()).toBe(1);
+  });
+
   it('is cancelled once, and releases its hold', async () => {
     const order = await merchant.create({ document });
     await merchant.hold(order, '30.00');

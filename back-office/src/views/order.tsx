@@ -261,15 +261,20 @@ function Correct({ order, onChange }: OperationProps): JSX.Element {
 
 /** The request for a quote: of what the form has. */
 function quoteOf(order: OrderDto, values: Values): Parameters<typeof cashback.refunds.quote>[1] {
-  const take_back = values.take_back && { take_back: amountOf(values.take_back) };
+  const take_back = values.take_back && { take_back: amountOf(values.take_back, 'take_back') };
   if (values.amount !== undefined) {
-    const eligible_amount = values.eligible_amount && { eligible_amount: amountOf(values.eligible_amount) };
+    const eligible_amount = values.eligible_amount && {
+      eligible_amount: amountOf(values.eligible_amount, 'eligible_amount'),
+    };
     return { amount: amountOf(values.amount), ...eligible_amount, ...take_back };
   }
-  const items = order.items.flatMap(({ id }, index) => {
+  // An order can have several items with one ID.
+  const quantities = new Map<string, number>();
+  for (const [index, { id }] of order.items.entries()) {
     const quantity = Number(values[`item-${index}`]);
-    return quantity > 0 ? [{ id, quantity }] : [];
-  });
+    if (quantity > 0) quantities.set(id, (quantities.get(id) ?? 0) + quantity);
+  }
+  const items = [...quantities].map(([id, quantity]) => ({ id, quantity }));
   return { ...(items.length > 0 && { items }), ...(values.rest && { rest: true }), ...take_back };
 }
 
@@ -320,7 +325,7 @@ function RefundAction({ order, onChange }: OperationProps): JSX.Element {
       {byItems ? (
         <>
           {order.items.map(({ id, description, quantity, price }, index) => (
-            <p class="item" key={id}>
+            <p class="item" key={index}>
               <label for={`item-${index}`}>{t.refund.item(description ?? id, quantity, money(price))}</label>
               <input
                 id={`item-${index}`}
