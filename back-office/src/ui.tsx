@@ -276,10 +276,10 @@ export interface ActionProps {
   isDangerous?: boolean;
   children?: ComponentChildren;
   /** What would happen, shown before `work` does it. */
-  preview?: (values: Values) => Promise<ComponentChildren>;
+  preview?: (values: Values) => ComponentChildren | Promise<ComponentChildren>;
   /** @param id a new UUID for each opened dialog: a second click or attempt does the same thing again, not another one */
   work: (values: Values, id: string) => Promise<ComponentChildren | void>;
-  /** When it is done, and the dialog is closed. */
+  /** When it is done, or may be, and the dialog is closed. */
   onDone?: () => void;
 }
 
@@ -293,6 +293,11 @@ export function Action(props: ActionProps): JSX.Element {
     if (isDone.current) props.onDone?.();
     isDone.current = false;
   };
+  const done = (): void => {
+    // It may be done when the dialog has already been closed, for example with Escape.
+    if (dialog.current) isDone.current = true;
+    else props.onDone?.();
+  };
   useEffect(() => {
     if (open !== null) dialog.current?.showModal();
   }, [open]);
@@ -303,32 +308,45 @@ export function Action(props: ActionProps): JSX.Element {
       </button>
       {open !== null && (
         <dialog ref={dialog} aria-label={props.title ?? props.label} onClose={close}>
-          <ActionForm
-            {...props}
-            id={open}
-            onDone={() => (isDone.current = true)}
-            close={() => dialog.current?.close()}
-          />
+          <ActionForm {...props} id={open} onDone={done} close={() => dialog.current?.close()} />
         </dialog>
       )}
     </>
   );
 }
 
+/** Without an answer, it may be done: what is shown then must be loaded again before someone does it twice. */
+const isUncertain = (error: unknown): boolean =>
+  error instanceof CashbackError && (error.status === 0 || error.status >= 500);
+
 function ActionForm(props: ActionProps & { id: string; onDone: () => void; close: () => void }): JSX.Element {
   const [preview, setPreview] = useState<ComponentChildren>();
   const [done, setDone] = useState<ComponentChildren>();
+  const inputs = useRef(0);
   const { isBusy, error, submit } = useSubmit(async (values) => {
-    if (props.preview && preview === undefined) return setPreview(await props.preview(values));
+    if (props.preview && preview === undefined) {
+      const before = inputs.current;
+      const next = await props.preview(values);
+      return before === inputs.current && setPreview(next);
+    }
     setPreview(undefined);
-    const result = await props.work(values, props.id);
+    const result = await props.work(values, props.id).catch((error: unknown) => {
+      if (isUncertain(error)) props.onDone();
+      throw error;
+    });
     props.onDone();
     if (result) setDone(result);
     else props.close();
   });
   const isReady = preview !== undefined || !props.preview;
   return (
-    <form onSubmit={submit} onInput={() => setPreview(undefined)}>
+    <form
+      onSubmit={submit}
+      onInput={() => {
+        inputs.current++;
+        setPreview(undefined);
+      }}
+    >
       <h2>{props.title ?? props.label}</h2>
       {done ?? (
         <Refusal.Provider value={refusalsOf(error)}>
