@@ -50,7 +50,7 @@ export function instantOf(text: string): string {
   return new Date(asUtc - offsetAt(guess)).toISOString();
 }
 
-/** @returns the merchant's day that is a number of days from today, as `2026-11-26` */
+/** @returns the merchant's day that is this number of days from today, as `2026-11-26` */
 export const dayFromToday = (days: number): string => addDays(isoDay.format(new Date()), days);
 
 export function addDays(value: string, days: number): string {
@@ -59,7 +59,7 @@ export function addDays(value: string, days: number): string {
   return date.toISOString().slice(0, 10);
 }
 
-/** @returns the first day of the month that is a number of months from this one */
+/** @returns the first day of the month that is this number of months from this one */
 export function monthFromNow(months: number): string {
   const date = new Date(`${dayFromToday(0).slice(0, 7)}-01`);
   date.setUTCMonth(date.getUTCMonth() + months);
