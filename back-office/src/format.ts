@@ -1,4 +1,5 @@
 import { CashbackError } from '@cashback/client';
+import { isDocument } from '../../src/common/document.js';
 import { en, type Texts } from './texts/en.js';
 import { ptBR } from './texts/pt-br.js';
 
@@ -20,15 +21,17 @@ const currency = new Intl.NumberFormat(locale, { style: 'currency', currency: 'B
 const percentage = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 2 });
 const wholeNumber = new Intl.NumberFormat(locale);
 // A day has no time zone: it is shown as it is.
-const dayOnly = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' });
-const monthOnly = new Intl.DateTimeFormat(locale, { month: 'short', year: 'numeric', timeZone: 'UTC' });
-let moment = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' });
+// Short in Portuguese (26/11/2026), where the numbers cannot be mistaken.
+const dateStyle = language === 'en' ? 'medium' : 'short';
+const dayOnly = new Intl.DateTimeFormat(locale, { dateStyle, timeZone: 'UTC' });
+const monthOnly = new Intl.DateTimeFormat(locale, { month: 'short', year: '2-digit', timeZone: 'UTC' });
+let moment = new Intl.DateTimeFormat(locale, { dateStyle, timeStyle: 'short' });
 let isoDay = new Intl.DateTimeFormat('sv');
 let isoTime = new Intl.DateTimeFormat('sv', { dateStyle: 'short', timeStyle: 'medium' });
 
 /** Shows instants in the merchant's time zone from now on. */
 export function useTimeZone(timeZone: string): void {
-  moment = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short', timeZone });
+  moment = new Intl.DateTimeFormat(locale, { dateStyle, timeStyle: 'short', timeZone });
   isoDay = new Intl.DateTimeFormat('sv', { timeZone });
   isoTime = new Intl.DateTimeFormat('sv', { dateStyle: 'short', timeStyle: 'medium', timeZone });
 }
@@ -82,10 +85,11 @@ export function amountOf(text: string, member = 'amount'): string {
   throw new CashbackError({ ...failure, retryable: false, next_action: 'fix_request' });
 }
 
+/** @param id of the dialog @returns an external ID that people can read to each other */
+export const staffId = (id: string): string => `BO-${dayFromToday(0)}-${id.slice(0, 8)}`;
+
 /** @returns the digits and letters of a CPF or CNPJ */
 export const documentOf = (text: string): string => text.replaceAll(/[.\-/\s]/g, '').toUpperCase();
-
-export const isDocument = (text: string): boolean => /^(\d{11}|[0-9A-Z]{12}\d{2})$/.test(text);
 
 /** @returns a CPF or CNPJ with punctuation; hidden, only its end; an erased customer has none */
 export function documentText(document: string, hidden = true): string {

@@ -3,7 +3,7 @@ import { type JSX, render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { choose, language, t, useTimeZone } from './format.js';
 import { useRoute } from './hooks.js';
-import { cashback, logOut, onEnd, onIdle, onRetrying, resume, type Session } from './session.js';
+import { cashback, logOut, onEnd, onIdle, onNotice, type Notice, resume, type Session } from './session.js';
 import { Action, Field, Problem } from './ui.js';
 import { Customer } from './views/customer.js';
 import { Find } from './views/find.js';
@@ -27,7 +27,7 @@ const VIEWS: Record<string, View> = {
   customer: { show: (session, id) => <Customer key={id.join()} id={id} session={session} /> },
   order: { show: (session, [id = '']) => <Order key={id} id={id} session={session} /> },
   today: { name: t.today.title, permission: 'reports', show: (session) => <Today session={session} /> },
-  months: { name: t.months.title, permission: 'reports', show: () => <Months /> },
+  months: { name: t.months.title, permission: 'reports', show: (_, [month]) => <Months month={month} /> },
   rules: { name: t.rules.title, show: () => <Rules /> },
   webhooks: { name: t.webhooks.title, permission: 'events', show: () => <Webhooks /> },
   people: { name: t.people.title, permission: 'users', show: (session) => <People session={session} /> },
@@ -70,7 +70,7 @@ function App(): JSX.Element {
   const [session, setSession] = useState<Session | null>();
   const [note, setNote] = useState<unknown>();
   const [isEnded, setEnded] = useState(false);
-  const [isRetrying, setRetrying] = useState(false);
+  const [notice, setNotice] = useState<Notice>(null);
   const [path = '', ...id] = useRoute();
   const enter = (next: Session | null): void => {
     if (next) useTimeZone(next.policy.time_zone);
@@ -78,7 +78,7 @@ function App(): JSX.Element {
     setEnded(false);
   };
   const leave = (): void => void logOut().then(() => setSession(null));
-  useEffect(() => onRetrying(setRetrying), []);
+  useEffect(() => onNotice(setNotice), []);
   useEffect(() => onEnd(() => setEnded(true)), []);
   useEffect(() => {
     resume().then(enter, (error: unknown) => {
@@ -108,8 +108,8 @@ function App(): JSX.Element {
           {t.other.name}
         </button>
       </footer>
-      <p class="retrying" role="status">
-        {isRetrying && t.retrying}
+      <p class="notice" role="status">
+        {notice && t.notice[notice]}
       </p>
     </>
   );

@@ -12,20 +12,22 @@ export interface Session {
   can: (permission: Permission) => boolean;
 }
 
-type Listener = (retrying: boolean) => void;
+/** What the page says for a moment: that it tries again, or that something is done. */
+export type Notice = 'retrying' | 'done' | null;
+type Listener = (notice: Notice) => void;
 const listeners = new Set<Listener>();
 let waiting: ReturnType<typeof setTimeout> | undefined;
 
-/** Calls the listener when a request is repeated, and when that was some time ago. @returns a function that stops it */
-export function onRetrying(listener: Listener): () => void {
+/** Calls the listener with each notice, and with null when its time is over. @returns a function that stops it */
+export function onNotice(listener: Listener): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
 
-function tellRetry(delay: number): void {
+export function notify(notice: Notice, milliseconds = 4000): void {
   clearTimeout(waiting);
-  for (const listener of listeners) listener(true);
-  waiting = setTimeout(() => listeners.forEach((listener) => listener(false)), delay + 2000);
+  for (const listener of listeners) listener(notice);
+  if (notice) waiting = setTimeout(() => notify(null), milliseconds);
 }
 
 /** The tokens are in this tab only: in memory, and for a reload in its session storage. */
@@ -57,7 +59,7 @@ const tokenStore = {
 export const cashback = new Cashback({
   baseUrl: new URL('..', document.baseURI).href.replace(/\/$/, ''),
   tokenStore,
-  onRetry: ({ delay }) => tellRetry(delay),
+  onRetry: ({ delay }) => notify('retrying', delay + 2000),
 });
 
 /**

@@ -3,11 +3,16 @@ import { type ComponentChildren, createContext, Fragment, type JSX } from 'preac
 import { memo } from 'preact/compat';
 import { useContext, useEffect, useId, useRef, useState } from 'preact/hooks';
 import { documentText, money, t } from './format.js';
+import { notify } from './session.js';
 import type { Members } from './texts/en.js';
 import { type Loaded, type Page, usePages, useSubmit, type Values } from './hooks.js';
 
+/** Says what a form lacks, before anything is sent. */
+export class InputError extends Error {}
+
 /** What went wrong, and what to do; an unexpected one with the ID that the log has. */
 export function problemText(error: unknown): string {
+  if (error instanceof InputError) return error.message;
   if (!(error instanceof CashbackError)) return t.problem.unexpected(String(error));
   const known = (t.problems as Partial<Record<string, string | ((members: Members) => string)>>)[error.code];
   if (known === undefined) return t.problem.unexpected(`${error.code}, ${error.requestId ?? '–'}`);
@@ -220,10 +225,12 @@ interface FieldProps {
   optional?: boolean;
   inputMode?: 'numeric' | 'decimal';
   options?: [value: string, text: string][];
+  suggestions?: string[];
 }
 
 /** A labeled input, with what the service said about its member. */
-export function Field({ name, label, value, hint, optional, options, type, inputMode }: FieldProps): JSX.Element {
+export function Field(props: FieldProps): JSX.Element {
+  const { name, label, value, hint, optional, options, suggestions, type, inputMode } = props;
   const id = useId();
   const refusal = useContext(Refusal)[name];
   const shared = {
@@ -233,7 +240,8 @@ export function Field({ name, label, value, hint, optional, options, type, input
     'aria-invalid': refusal !== undefined,
     'aria-describedby': `${id}-hint`,
   };
-  const typed = { type: type ?? 'text', defaultValue: value, inputMode, autocomplete: 'off' };
+  const list = suggestions && `${id}-list`;
+  const typed = { type: type ?? 'text', defaultValue: value, inputMode, autocomplete: 'off', list };
   const input = { ...shared, ...typed } as JSX.IntrinsicElements['input'];
   return (
     <p class="field">
@@ -250,6 +258,13 @@ export function Field({ name, label, value, hint, optional, options, type, input
         </select>
       ) : (
         <input {...input} />
+      )}
+      {suggestions && (
+        <datalist id={list}>
+          {suggestions.map((text) => (
+            <option key={text} value={text} />
+          ))}
+        </datalist>
       )}
       <small id={`${id}-hint`} class={refusal ? 'refusal' : undefined}>
         {refusal ?? hint}
@@ -273,6 +288,8 @@ const refusalsOf = (error: unknown): Values => {
 export interface ActionProps {
   label: string;
   title?: string;
+  /** What it is done to. */
+  of?: string | undefined;
   isDangerous?: boolean;
   children?: ComponentChildren;
   /** What would happen, shown before `work` does it. */
@@ -321,13 +338,18 @@ const isUncertain = (error: unknown): boolean =>
 
 function ActionForm(props: ActionProps & { id: string; onDone: () => void; close: () => void }): JSX.Element {
   const [preview, setPreview] = useState<ComponentChildren>();
+  const [isShown, setShown] = useState(false);
   const [done, setDone] = useState<ComponentChildren>();
   const inputs = useRef(0);
   const { isBusy, error, submit } = useSubmit(async (values) => {
     if (props.preview && preview === undefined) {
       const before = inputs.current;
       const next = await props.preview(values);
-      return before === inputs.current && setPreview(next);
+      if (before !== inputs.current) return;
+      // The second click of a double click must not confirm what nobody has read.
+      setShown(false);
+      setTimeout(() => setShown(true), 700);
+      return setPreview(next);
     }
     setPreview(undefined);
     const result = await props.work(values, props.id).catch((error: unknown) => {
@@ -335,8 +357,9 @@ function ActionForm(props: ActionProps & { id: string; onDone: () => void; close
       throw error;
     });
     props.onDone();
-    if (result) setDone(result);
-    else props.close();
+    if (result) return setDone(result);
+    notify('done');
+    props.close();
   });
   const isReady = preview !== undefined || !props.preview;
   return (
@@ -348,6 +371,7 @@ function ActionForm(props: ActionProps & { id: string; onDone: () => void; close
       }}
     >
       <h2>{props.title ?? props.label}</h2>
+      {props.of && <p class="empty">{props.of}</p>}
       {done ?? (
         <Refusal.Provider value={refusalsOf(error)}>
           {props.children}
@@ -360,8 +384,11 @@ function ActionForm(props: ActionProps & { id: string; onDone: () => void; close
           {done ? t.action.close : t.action.back}
         </button>
         {!done && (
-          <button class={props.isDangerous && isReady ? 'danger' : 'primary'} disabled={isBusy}>
-            {isBusy ? t.action.working : isReady ? t.action.confirm(props.label) : t.action.preview}
+          <button
+            class={props.isDangerous && isReady ? 'danger' : 'primary'}
+            disabled={isBusy || (preview !== undefined && !isShown)}
+          >
+            {isBusy ? t.action.working : isReady ? t.action.confirm : t.action.preview}
           </button>
         )}
       </p>
@@ -396,6 +423,13 @@ export function Chart({ caption, bars, isListed }: ChartProps): JSX.Element {
           );
         })}
       </svg>
+      {!isListed && bars.length > 0 && (
+        <p class="axis" aria-hidden="true">
+          <span>{bars[0]!.name}</span>
+          <span>{t.atMost(bars.reduce((top, bar) => (bar.value > top.value ? bar : top)).text)}</span>
+          <span>{bars.at(-1)!.name}</span>
+        </p>
+      )}
       <ol class={isListed ? 'legend' : 'hidden'}>
         {bars.map(({ name, text }) => (
           <li key={name}>

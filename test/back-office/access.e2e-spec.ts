@@ -133,6 +133,7 @@ describeInBrowser('The back office', () => {
     await page.keyboard.type(reason);
     await press('Enter');
     await page.getByText('The customer gets').waitFor();
+    await page.locator('dialog button:enabled', { hasText: 'Confirm' }).waitFor();
     await press('Enter');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await page.getByText(reason).first().waitFor();

@@ -54,7 +54,9 @@ describeInBrowser('An order in the back office', () => {
     expect(plain(await page.locator('blockquote').innerText())).toContain(
       `R$${amount} of order ${order.external_id} will be available on`,
     );
-    const lines = await page.getByRole('region', { name: 'Timeline 1' }).locator('tbody tr').allInnerTexts();
+    const rows = page.getByRole('region', { name: 'Timeline 1' }).locator('tbody tr');
+    await rows.first().waitFor();
+    const lines = await rows.allInnerTexts();
     expect(lines.map((line) => line.split('\t')[1]!.trim())).toEqual(['Created', 'Completed', 'Redeemed', 'Earned']);
   });
 
@@ -66,13 +68,15 @@ describeInBrowser('An order in the back office', () => {
     await dialog.getByLabel('Shipping').check();
     await dialog.getByLabel('Reason').fill('Quebrada');
     await dialog.getByRole('button', { name: 'Continue' }).click();
-    await dialog.getByText('To pay back in money').waitFor();
+    await dialog.getByText('To pay back to the customer').waitFor();
     const shown = await facts(dialog);
     expect(await refundsOf(order)).toEqual([]);
     await confirm(dialog);
     await dialog.waitFor({ state: 'detached' });
     const [refund, ...others] = await refundsOf(order);
     expect(others).toEqual([]);
+    expect(refund!.metadata).toEqual({ items: '1 × Caneca, shipping' });
+    await page.getByRole('cell', { name: '1 × Caneca, shipping' }).waitFor();
     expect(refund).toMatchObject({
       amount: '50.00',
       eligible_amount: '30.00',
@@ -101,7 +105,7 @@ describeInBrowser('An order in the back office', () => {
     await dialog.getByLabel('Amount of the refund').fill('10,00');
     await dialog.getByLabel('Of it, goods').fill('0,00');
     await dialog.getByRole('button', { name: 'Continue' }).click();
-    await dialog.getByText('To pay back in money').waitFor();
+    await dialog.getByText('To pay back to the customer').waitFor();
     // Another amount needs another look.
     await dialog.getByLabel('Amount of the refund').fill('12,00');
     await dialog.getByRole('button', { name: 'Continue' }).click();
@@ -189,6 +193,28 @@ describeInBrowser('An order in the back office', () => {
     expect(await page.getByRole('button', { name: 'Copy', exact: true }).count()).toBe(1);
   });
 
+  it('that was refunded before says so, and offers shipping only where there is more than the items', async () => {
+    const order = await merchant.completed({ document, items: [{ id: 'tv', price: '150.00', description: 'TV' }] });
+    await merchant.refund(order, '10.00');
+    const page = await open(order);
+    const dialog = await openDialog(page, 'Refund');
+    await dialog.getByText(/R\$\s?10.00 of this order were refunded before/).waitFor();
+    await dialog.getByLabel('TV').fill('0');
+    await dialog.getByRole('button', { name: 'Continue' }).click();
+    await dialog.getByText('Choose the items that come back, or an amount.').waitFor();
+    expect(await dialog.getByLabel('Shipping').count()).toBe(0);
+  });
+
+  it('that is spent or expired promises nothing that is not there', async () => {
+    const spent = await merchant.completed({ document, total: '100.00' });
+    const unpaid = await merchant.create({ document, expires_at: service.clock.inMinutes(2).toISOString() });
+    await service.clock.advance({ minutes: 3 });
+    const page = await open(unpaid);
+    await page.getByText('expired without a payment: it earns no cashback until it is completed.').waitFor();
+    await page.goto(`${service.url}/back-office/#/order/${spent.id}`);
+    await page.getByText(`of order ${spent.external_id} will be available on`).waitFor();
+  });
+
   it('is cancelled once, and releases its hold', async () => {
     const order = await merchant.create({ document });
     await merchant.hold(order, '30.00');
@@ -245,9 +271,11 @@ describeInBrowser('An order in the back office', () => {
     const page = await open(order);
     let dialog = await openDialog(page, 'Correct CPF');
     await dialog.getByLabel('CPF or CNPJ').fill('123');
-    await dialog.getByRole('button', { name: /^Confirm/ }).click();
+    await dialog.getByRole('button', { name: 'Continue' }).click();
     await dialog.getByText('Check the digits of the CPF or CNPJ.').waitFor();
     await dialog.getByLabel('CPF or CNPJ').fill(right);
+    await dialog.getByRole('button', { name: 'Continue' }).click();
+    await dialog.getByText('This customer is new').waitFor();
     await confirm(dialog);
     await dialog.waitFor({ state: 'detached' });
     expect(await merchant.order(order)).toMatchObject({
@@ -262,8 +290,9 @@ describeInBrowser('An order in the back office', () => {
     dialog = await openDialog(page, 'Correct CPF');
     await dialog.getByLabel('CPF or CNPJ').fill(later);
     await dialog.getByLabel('Reason').fill('Digitado errado');
+    await dialog.getByRole('button', { name: 'Continue' }).click();
     await confirm(dialog);
-    await dialog.getByText('moved.').waitFor();
+    await dialog.getByText('Moved:').waitFor();
     expect(await merchant.order(order)).toMatchObject({
       document: later,
       customer_changed_by: { name: 'Suporte Ana' },
@@ -280,14 +309,15 @@ describeInBrowser('An order in the back office', () => {
     await page.getByText('Caneca').waitFor();
     expect(await page.getByRole('group', { name: 'What can be done now' }).getByRole('button').count()).toBe(0);
     const theirs = await open(order, await aMerchant(service));
-    await theirs.getByText('This does not exist in your shop.').waitFor();
+    await theirs.getByText('No such order or customer in your shop.').waitFor();
   });
 
   it('whose cashback has become available says until when it can be used', async () => {
     const order = await aSale();
     await service.clock.advanceTo(order.cashback.to_receive.available_at, 1);
     const page = await open(order);
-    expect(plain(await page.locator('blockquote').innerText())).toContain('can be used through');
+    await page.getByText(/Available now: R\$\s?68.00\./).waitFor();
+    expect(plain(await page.locator('blockquote').innerText())).toContain('What is not spent can be used through');
     await page.getByText('Cashback available').waitFor();
   });
 });

@@ -77,7 +77,7 @@ describeInBrowser('People in the back office', () => {
   it('change their own password, which needs the current one', async () => {
     const till = await aUser(service, merchant.id, ['sell'], `Caixa ${unique()}`);
     const page = await enter(till);
-    const dialog = await openDialog(page, 'Password');
+    const dialog = await openDialog(page, 'Change password');
     await dialog.getByLabel('Current password').fill('wrong');
     await dialog.getByLabel('New password').fill('a better password');
     await dialog.getByRole('button', { name: /^Confirm/ }).click();

@@ -24,7 +24,8 @@ describeInBrowser('Webhooks in the back office', () => {
     const page = await enter(operator, 'webhooks');
     let dialog = await openDialog(page, 'Add endpoint');
     await dialog.getByLabel('URL').fill(receiver.url);
-    await dialog.getByLabel('Types of events').fill('order.completed order.refunded');
+    await dialog.getByLabel('Order completed').check();
+    await dialog.getByLabel('Order refunded').check();
     await confirm(dialog);
     expect(await dialog.locator('code').innerText()).toMatch(/^whsec_/);
     await dialog.getByRole('button', { name: 'Close' }).click();
@@ -51,7 +52,7 @@ describeInBrowser('Webhooks in the back office', () => {
     const { id } = await merchant.post<Endpoint>('/webhook-endpoints', { url: `${receiver.url}/failing` });
     receiver.answer = answerWith(500, {}, 'no disk');
     const page = await enter(operator, 'webhooks');
-    let dialog = await openDialog(page, 'Ping');
+    let dialog = await openDialog(page, 'Send test');
     await confirm(dialog);
     await dialog.getByText('The last attempt: 500.').waitFor();
     await dialog.getByRole('button', { name: 'Close' }).click();
@@ -68,12 +69,27 @@ describeInBrowser('Webhooks in the back office', () => {
     await merchant.create();
     await deliver(service);
     const page = await enter(operator, 'webhooks');
-    const dialog = await openDialog(page, 'Send again');
+    const dialog = await openDialog(page.getByRole('region', { name: `${receiver.url}/replay` }), 'Send again');
     const yesterday = new Date(Date.now() - 24 * 3_600_000).toISOString().slice(0, 16);
     await dialog.getByLabel('Since').fill(yesterday);
+    await dialog.getByRole('button', { name: 'Continue' }).click();
+    await dialog.getByText('until now is sent, in order.').waitFor();
     await confirm(dialog);
-    await dialog.getByText('1 events will be sent.').waitFor();
+    await dialog.getByText('events wait now.').waitFor();
     expect(await merchant.get<Endpoint>(`/webhook-endpoints/${id}`)).toMatchObject({ behind: 1 });
+  });
+
+  it('that wait are not skipped unnoticed when a later time is chosen', async () => {
+    receiver.answer = answerWith(500);
+    await merchant.post<Endpoint>('/webhook-endpoints', { url: `${receiver.url}/behind` });
+    await merchant.create();
+    await deliver(service);
+    receiver.answer = answerWith(204);
+    const page = await enter(operator, 'webhooks');
+    const dialog = await openDialog(page.getByRole('region', { name: `${receiver.url}/behind` }), 'Send again');
+    await dialog.getByLabel('Since').fill('2099-01-01T00:00');
+    await dialog.getByRole('button', { name: 'Continue' }).click();
+    await dialog.getByText('Those before the time that you chose will not be sent any more.').waitFor();
   });
 
   it('have a feed with the newest events first, of one type if that is chosen, and each as JSON', async () => {

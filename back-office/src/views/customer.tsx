@@ -1,7 +1,8 @@
 import type { Credit, Entry, Order, Wallet } from '@cashback/client';
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { amountOf, day, documentOf, instant, isDocument, money, month, t } from '../format.js';
+import { isDocument } from '../../../src/common/document.js';
+import { amountOf, day, documentOf, documentText, instant, money, month, staffId, t } from '../format.js';
 import { firstPage, go, useLoad } from '../hooks.js';
 import { cashback, type Session } from '../session.js';
 import {
@@ -60,7 +61,7 @@ function Balance({ wallet, session, onChange }: Props): JSX.Element {
     <>
       <p class="bar">
         <Document document={wallet.document} />
-        {session.can('grants') && <Grant wallet={wallet} onDone={onChange} />}
+        {session.can('grants') && <Grant wallet={wallet} session={session} onDone={onChange} />}
         {session.can('privacy') && <Privacy wallet={wallet} />}
       </p>
       <dl class="tiles">
@@ -81,15 +82,21 @@ function Balance({ wallet, session, onChange }: Props): JSX.Element {
   );
 }
 
-function Grant({ wallet, onDone }: { wallet: Wallet; onDone: () => void }): JSX.Element {
+function Grant({ wallet, session, onDone }: { wallet: Wallet; session: Session; onDone: () => void }): JSX.Element {
   return (
     <Action
       label={t.grant.button}
+      of={documentText(wallet.document)}
       onDone={onDone}
-      preview={({ amount = '' }) => t.grant.preview(money(amountOf(amount)))}
+      preview={({ amount = '', expires_on }) =>
+        t.grant.preview(
+          money(amountOf(amount)),
+          expires_on ? t.order.through(day(expires_on)) : t.grant.days(session.policy.validity_days),
+        )
+      }
       work={async ({ amount = '', reason, note, store, expires_on }, id) => {
         await cashback.grants.create({
-          external_id: `staff-${id}`,
+          external_id: staffId(id),
           document: wallet.document,
           amount: amountOf(amount),
           ...(reason && { reason }),
@@ -100,7 +107,7 @@ function Grant({ wallet, onDone }: { wallet: Wallet; onDone: () => void }): JSX.
       }}
     >
       <Field name="amount" label={t.field.amount} inputMode="decimal" hint={t.grant.amountHint} />
-      <Field name="reason" label={t.grant.reason} hint={t.grant.reasonHint} />
+      <Field name="reason" label={t.grant.reason} hint={t.grant.reasonHint} suggestions={t.grant.reasons} />
       <Field name="note" label={t.grant.note} hint={t.grant.noteHint} optional />
       <Field name="store" label={t.field.store} optional />
       <Field name="expires_on" label={t.grant.expiresOn} type="date" optional />
@@ -148,6 +155,7 @@ const orderColumns: Column<Order>[] = [
   { head: t.order.number, cell: ({ id, external_id }) => <a href={`#/order/${id}`}>{external_id}</a> },
   { head: t.field.date, cell: ({ created_at }) => instant(created_at) },
   { head: t.field.store, cell: ({ store }) => store ?? '–' },
+  { head: t.field.by, cell: ({ created_by }) => by(created_by) },
   { head: t.field.status, cell: ({ status }) => t.status[status] },
   { head: t.order.total, cell: ({ total }) => <Money of={total} />, isNumber: true },
   { head: t.order.used, cell: ({ cashback: { to_redeem } }) => <Money of={to_redeem.redeemed} />, isNumber: true },
@@ -219,7 +227,12 @@ const creditColumns = (session: Session, onChange: () => void): Column<Credit>[]
         <>
           {source.reason ?? source.external_id}{' '}
           {session.can('grants') && credit.remaining !== '0.00' && (
-            <Void id={source.id} amount={credit.remaining} onDone={onChange} />
+            <Void
+              id={source.id}
+              name={source.reason ?? source.external_id}
+              amount={credit.remaining}
+              onDone={onChange}
+            />
           )}
         </>
       ),
@@ -232,9 +245,20 @@ const creditColumns = (session: Session, onChange: () => void): Column<Credit>[]
   { head: t.customer.held, cell: ({ held }) => <Money of={held} />, isNumber: true },
 ];
 
-const Void = ({ id, amount, onDone }: { id: string; amount: string; onDone: () => void }): JSX.Element => (
+const Void = ({
+  id,
+  name,
+  amount,
+  onDone,
+}: {
+  id: string;
+  name: string;
+  amount: string;
+  onDone: () => void;
+}): JSX.Element => (
   <Action
     label={t.grant.void}
+    of={name}
     isDangerous
     onDone={onDone}
     work={async ({ reason }) =>

@@ -1,8 +1,8 @@
 import { CashbackError } from '@cashback/client';
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { hasValidCheckDigits } from '../../../src/common/document.js';
-import { documentOf, isDocument, t } from '../format.js';
+import { hasValidCheckDigits, isDocument } from '../../../src/common/document.js';
+import { documentOf, t } from '../format.js';
 import { firstPage, go, useSubmit } from '../hooks.js';
 import { cashback, type Session } from '../session.js';
 import { Problem } from '../ui.js';
@@ -50,6 +50,11 @@ async function openCustomer(document: string, session: Session): Promise<boolean
     const orders = await firstPage(cashback.orders.search({ document, limit: 1 }));
     if (orders.data.length === 0) return false;
   }
+  return openNew(document, session);
+}
+
+/** Opens a customer whom the service may not know yet, for example for a first grant. */
+function openNew(document: string, session: Session): boolean {
   const number = String(unknownCustomers.size);
   unknownCustomers.set(keyOf(session, number), document);
   return (go('customer', 'new', number), true);
@@ -59,7 +64,7 @@ export function Find({ session }: { session: Session }): JSX.Element {
   const [missing, setMissing] = useState<string>();
   const { error, submit } = useSubmit(async ({ what = '' }) => {
     setMissing(undefined);
-    if (!(await find(what, session))) setMissing(isDocument(documentOf(what)) ? t.find.noCustomer : t.find.nothing);
+    if (!(await find(what, session))) setMissing(documentOf(what));
   });
   return (
     <>
@@ -69,7 +74,15 @@ export function Find({ session }: { session: Session }): JSX.Element {
         <input id="what" name="what" type="search" autocomplete="off" autofocus required />
         <button class="primary">{t.find.button}</button>
       </form>
-      {missing && <p role="status">{missing}</p>}
+      {missing !== undefined && (
+        <p role="status">
+          {isDocument(missing) ? t.find.noCustomer : t.find.nothing}{' '}
+          {isDocument(missing) && !hasValidCheckDigits(missing) && t.correct.digits}{' '}
+          {isDocument(missing) && session.can('grants') && (
+            <button onClick={() => openNew(missing, session)}>{t.find.openNew}</button>
+          )}
+        </p>
+      )}
       {error !== undefined && <Problem error={error} />}
       <p class="empty">{t.find.hint}</p>
     </>

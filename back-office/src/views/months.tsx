@@ -1,8 +1,8 @@
 import type { LedgerRow } from '@cashback/client';
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { language, month, monthFromNow, t } from '../format.js';
-import { useLoad, useOnce } from '../hooks.js';
+import { go, useLoad, useOnce } from '../hooks.js';
 import { cashback } from '../session.js';
 import { Await, type Column, Money, Problem, Section, Table } from '../ui.js';
 import { save } from './customer.js';
@@ -33,8 +33,7 @@ const storeColumns: Column<LedgerRow>[] = [
   ...amounts,
 ];
 
-export function Months(): JSX.Element {
-  const [chosen, choose] = useState(monthFromNow(0));
+export function Months({ month: chosen = monthFromNow(0) }: { month: string | undefined }): JSX.Element {
   const year = { from: monthFromNow(-11), to: monthFromNow(1) };
   const months = useLoad((signal) => cashback.reports.ledger({ ...year, by: 'month' }, { signal }), [year.to]);
   const columns: Column<LedgerRow>[] = [
@@ -42,7 +41,7 @@ export function Months(): JSX.Element {
       head: t.months.month,
       cell: ({ from, closed }) => (
         <>
-          <button class="link" aria-pressed={from === chosen} onClick={() => choose(from)}>
+          <button class="link" aria-pressed={from === chosen} onClick={() => go('months', from)}>
             {month(from)}
           </button>{' '}
           {!closed && <small>{t.months.open}</small>}
@@ -63,7 +62,7 @@ export function Months(): JSX.Element {
           </>
         )}
       </Await>
-      <Month from={chosen} />
+      <Month key={chosen} from={chosen} />
     </>
   );
 }
@@ -71,17 +70,23 @@ export function Months(): JSX.Element {
 function Month({ from }: { from: string }): JSX.Element {
   const period = { from, to: nextMonth(from) };
   const stores = useLoad((signal) => cashback.reports.ledger({ ...period, by: 'store' }, { signal }), [from]);
+  const shown = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (location.hash.endsWith(from)) shown.current?.scrollIntoView({ block: 'end' });
+  }, [stores.data]);
   return (
-    <Section title={t.months.byStore(month(from))}>
-      <Await of={stores}>
-        {({ data, total }) => (
-          <>
-            <Table caption={t.months.byStore(month(from))} columns={storeColumns} rows={data} foot={total} />
-            <Csv period={period} by="store" />
-          </>
-        )}
-      </Await>
-    </Section>
+    <div ref={shown}>
+      <Section title={t.months.byStore(month(from))}>
+        <Await of={stores}>
+          {({ data, total }) => (
+            <>
+              <Table caption={t.months.byStore(month(from))} columns={storeColumns} rows={data} foot={total} />
+              <Csv period={period} by="store" />
+            </>
+          )}
+        </Await>
+      </Section>
+    </div>
   );
 }
 

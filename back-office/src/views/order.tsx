@@ -1,8 +1,9 @@
-import type { Order as OrderDto, OrderOperation, Refund, RefundQuote, TimelineLine } from '@cashback/client';
+import type { Order as OrderDto, OrderOperation, Refund, RefundQuote, TimelineLine, Wallet } from '@cashback/client';
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
-import { amountOf, day, documentOf, instant, money, percent, t } from '../format.js';
-import { useLoad, type Values } from '../hooks.js';
+import { hasValidCheckDigits } from '../../../src/common/document.js';
+import { amountOf, day, documentOf, documentText, instant, money, percent, staffId, t } from '../format.js';
+import { type Loaded, useLoad, type Values } from '../hooks.js';
 import { cashback, type Session } from '../session.js';
 import {
   Action,
@@ -13,6 +14,7 @@ import {
   Customer,
   Facts,
   Field,
+  InputError,
   Money,
   PagedTable,
   Section,
@@ -22,6 +24,11 @@ import {
 export function Order({ id, session }: { id: string; session: Session }): JSX.Element {
   const order = useLoad((signal) => cashback.orders.get(id, { signal }), [id]);
   const [version, changed] = useState(0);
+  const document = order.data?.document;
+  const wallet = useLoad(
+    async (signal) => document && cashback.wallets.search({ document }, { signal }),
+    [document, version],
+  ) as Loaded<Wallet | undefined>;
   const reload = (): void => {
     order.reload();
     changed(version + 1);
@@ -33,9 +40,9 @@ export function Order({ id, session }: { id: string; session: Session }): JSX.El
           <h1>
             {t.order.title(data.external_id)} <span class={`badge ${data.status}`}>{t.status[data.status]}</span>
           </h1>
-          <Head order={data} />
+          <Head order={data} walletId={wallet.data?.id} />
           <Operations order={data} session={session} onChange={reload} />
-          <Cashback order={data} />
+          <Cashback order={data} available={wallet.data?.available} />
           <Bought order={data} />
           <Lists id={id} version={version} />
         </>
@@ -44,26 +51,26 @@ export function Order({ id, session }: { id: string; session: Session }): JSX.El
   );
 }
 
-function Head({ order }: { order: OrderDto }): JSX.Element {
-  const wallet = useLoad(
-    (signal) => cashback.wallets.search({ document: order.document }, { signal }),
-    [order.document],
-  );
-  return (
-    <p class="bar">
-      <Customer document={order.document} />
-      {wallet.data?.id && <a href={`#/customer/${wallet.data.id}`}>{t.order.openCustomer}</a>}
-      <span>
-        {instant(order.created_at)} · {order.store ?? t.noStore} · {by(order.created_by)}
-      </span>
-    </p>
-  );
-}
+const Head = ({ order, walletId }: { order: OrderDto; walletId: string | null | undefined }): JSX.Element => (
+  <p class="bar">
+    <Customer document={order.document} />
+    {walletId && <a href={`#/customer/${walletId}`}>{t.order.openCustomer}</a>}
+    <span>
+      {instant(order.created_at)} · {order.store ?? t.noStore} · {by(order.created_by)}
+    </span>
+  </p>
+);
 
 /** What to tell the customer who asks where the cashback is. */
-function answerOf({ external_id, cashback: { to_receive } }: OrderDto): string {
-  const { amount, taken_back, available_on, expires_on, status } = to_receive;
+function answerOf(order: OrderDto, available = '0.00'): string {
+  const {
+    external_id,
+    cashback: { to_receive },
+  } = order;
+  const { amount, taken_back, available_on, expires_on } = to_receive;
+  const status = order.status === 'expired' ? 'unpaid' : to_receive.status;
   return t.answer[status]({
+    available: money(available),
     order: external_id,
     amount: money(amount),
     takenBack: money(taken_back),
@@ -72,14 +79,14 @@ function answerOf({ external_id, cashback: { to_receive } }: OrderDto): string {
   });
 }
 
-function Cashback({ order }: { order: OrderDto }): JSX.Element {
+function Cashback({ order, available }: { order: OrderDto; available: string | undefined }): JSX.Element {
   const { to_redeem, to_receive } = order.cashback;
   const { taken_back, limited_by, expires_on, status } = to_receive;
   const used = (['held', 'lapsed', 'redeemed', 'returned'] as const).filter((name) => to_redeem[name] !== '0.00');
   return (
     <Section title={t.order.cashback}>
       <blockquote>
-        {answerOf(order)} <Copy text={answerOf(order)} />
+        {answerOf(order, available)} <Copy text={answerOf(order, available)} />
       </blockquote>
       <Facts
         of={[
@@ -88,7 +95,7 @@ function Cashback({ order }: { order: OrderDto }): JSX.Element {
             <Money of={to_receive.amount} />,
             ` ${t.toReceive[status]}`,
             limited_by && <small>{t.earnLimitedBy[limited_by]}</small>,
-            expires_on && <small>{t.order.through(day(expires_on))}</small>,
+            expires_on && order.completed_at && <small>{t.order.through(day(expires_on))}</small>,
           ],
           taken_back !== '0.00' && [t.order.takenBack, <Money of={taken_back} />],
           ...used.map((name): [string, JSX.Element] => [t.order[name], <Money of={to_redeem[name]} />]),
@@ -134,6 +141,7 @@ const Bought = ({ order }: { order: OrderDto }): JSX.Element => (
 const refundColumns: Column<Refund>[] = [
   { head: t.field.date, cell: ({ created_at }) => instant(created_at) },
   { head: t.order.number, cell: ({ external_id }) => external_id },
+  { head: t.refund.items, cell: ({ metadata }) => metadata.items ?? '–' },
   { head: t.field.reason, cell: ({ reason }) => reason },
   { head: t.field.store, cell: ({ store }) => store ?? '–' },
   { head: t.field.by, cell: ({ created_by }) => by(created_by) },
@@ -191,6 +199,7 @@ function Operations({ order, session, onChange }: OperationProps & { session: Se
       {offers('cancel') && session.can('sell') && (
         <Action
           label={t.cancel.button}
+          of={t.order.title(order.external_id)}
           isDangerous
           onDone={onChange}
           work={async ({ reason }) => void (await cashback.orders.cancel(order.id, reason ? { reason } : {}))}
@@ -209,6 +218,7 @@ function Complete({ order, onChange }: OperationProps): JSX.Element {
   return (
     <Action
       label={t.complete.button}
+      of={t.order.title(order.external_id)}
       onDone={onChange}
       work={async ({ redeem }) => void (await cashback.orders.complete(order.id, redeem ? { redeem } : {}))}
     >
@@ -233,7 +243,19 @@ function Correct({ order, onChange }: OperationProps): JSX.Element {
   return (
     <Action
       label={t.correct.button}
+      of={t.order.title(order.external_id)}
       onDone={onChange}
+      preview={async (values) => {
+        const document = documentOf(values.document ?? '');
+        const { id: known } = await cashback.wallets.search({ document });
+        return (
+          <>
+            <p>{t.correct.preview(documentText(order.document, false), documentText(document, false))}</p>
+            {!known && <p class="problem">{t.correct.unknown}</p>}
+            {!hasValidCheckDigits(document) && <p class="problem">{t.correct.digits}</p>}
+          </>
+        );
+      }}
       work={async (values) => {
         const document = documentOf(values.document ?? '');
         if (order.operations.includes('change_customer')) {
@@ -275,44 +297,63 @@ function quoteOf(order: OrderDto, values: Values): Parameters<typeof cashback.re
     if (quantity > 0) quantities.set(id, (quantities.get(id) ?? 0) + quantity);
   }
   const items = [...quantities].map(([id, quantity]) => ({ id, quantity }));
+  if (items.length === 0 && !values.rest) throw new InputError(t.refund.choose);
   return { ...(items.length > 0 && { items }), ...(values.rest && { rest: true }), ...take_back };
 }
 
+/** What comes back, for people: the service knows amounts only. */
+function itemsText(order: OrderDto, values: Values): string {
+  const items = order.items.flatMap(({ id, description }, index) => {
+    const quantity = Number(values[`item-${index}`]);
+    return quantity > 0 ? [`${quantity} × ${description ?? id}`] : [];
+  });
+  return [...items, ...(values.rest ? [t.refund.restOnly] : [])].join(', ').slice(0, 500);
+}
+
 const QuoteFacts = ({ quote }: { quote: RefundQuote }): JSX.Element => (
-  <Facts
-    of={[
-      [t.refund.amount, <Money of={quote.amount} />],
-      [t.refund.payBack, <Money of={quote.amount_to_pay_back} />],
-      [t.refund.returned, <Money of={quote.cashback_returned} />],
-      [t.refund.takenBack, <Money of={quote.cashback_taken_back} />],
-    ]}
-  />
+  <>
+    <Facts
+      of={[
+        [t.refund.amount, <Money of={quote.amount} />],
+        [t.refund.payBack, <Money of={quote.amount_to_pay_back} />],
+        [t.refund.returned, <Money of={quote.cashback_returned} />],
+        [t.refund.takenBack, <Money of={quote.cashback_taken_back} />],
+      ]}
+    />
+    {quote.cashback_taken_back !== '0.00' && <p class="empty">{t.refund.takenFrom}</p>}
+  </>
 );
 
 function RefundAction({ order, onChange }: OperationProps): JSX.Element {
   const quoted = useRef<RefundQuote>(undefined);
   const [byItems, setByItems] = useState(true);
+  // Refused if the total has nothing beyond the items.
+  const rest = useLoad((signal) => cashback.refunds.quote(order.id, { rest: true }, { signal }), [order.version]);
   return (
     <Action
       label={t.refund.button}
+      of={t.order.title(order.external_id)}
       isDangerous
       onDone={onChange}
       preview={async (values) => {
         quoted.current = await cashback.refunds.quote(order.id, quoteOf(order, values));
         return <QuoteFacts quote={quoted.current} />;
       }}
-      work={async ({ reason, store, take_back }, id) => {
+      work={async ({ reason, store, take_back, ...values }, id) => {
         const { amount, eligible_amount } = quoted.current!;
+        const items = itemsText(order, values);
         await cashback.refunds.create(order.id, {
-          external_id: `staff-${id}`,
+          external_id: staffId(id),
           amount,
           eligible_amount,
+          ...(items && { metadata: { items } }),
           ...(take_back && { take_back: amountOf(take_back) }),
           ...(reason && { reason }),
           ...(store && { store }),
         });
       }}
     >
+      {order.refunded.amount !== '0.00' && <p class="problem">{t.refund.before(money(order.refunded.amount))}</p>}
       <fieldset class="choice">
         <legend>{t.refund.how}</legend>
         {[true, false].map((choice) => (
@@ -337,9 +378,11 @@ function RefundAction({ order, onChange }: OperationProps): JSX.Element {
               />
             </p>
           ))}
-          <label class="check">
-            <input type="checkbox" name="rest" value="yes" /> {t.refund.rest}
-          </label>
+          {rest.data && (
+            <label class="check">
+              <input type="checkbox" name="rest" value="yes" /> {t.refund.rest(money(rest.data.amount))}
+            </label>
+          )}
         </>
       ) : (
         <>
@@ -354,7 +397,7 @@ function RefundAction({ order, onChange }: OperationProps): JSX.Element {
         </>
       )}
       {order.earn_amount !== null && <Field name="take_back" label={t.refund.takeBack} inputMode="decimal" optional />}
-      <Field name="reason" label={t.field.reason} optional />
+      <Field name="reason" label={t.field.reason} suggestions={t.refund.reasons} optional />
       <Field name="store" label={t.refund.store} value={order.store ?? undefined} optional />
     </Action>
   );

@@ -9,7 +9,15 @@ export function People({ session }: { session: Session }): JSX.Element {
   const [version, changed] = useState(0);
   const onChange = (): void => changed(version + 1);
   const columns: Column<User>[] = [
-    { head: t.people.name, cell: ({ name, email }) => [name, <small key="email"> {email}</small>] },
+    {
+      head: t.people.name,
+      cell: ({ name, email }) => [
+        name,
+        <small key="email" class="email">
+          {email}
+        </small>,
+      ],
+    },
     { head: t.people.permissions, cell: ({ permissions }) => permissions.map((name) => t.permission[name]).join(', ') },
     { head: t.people.lastLogin, cell: (user) => (user.last_login_at ? instant(user.last_login_at) : t.webhooks.never) },
     { head: t.people.sessions, cell: ({ sessions }) => count(sessions), isNumber: true },

@@ -30,7 +30,9 @@ export function Today({ session }: { session: Session }): JSX.Element {
       <Await of={owed} lines={2}>
         {({ total }) => (
           <dl class="tiles">
-            <Tile name={t.today.owed} amount={total.balance} />
+            <Tile name={t.today.owed} amount={total.balance}>
+              {total.debt !== '0.00' && t.today.owedHint}
+            </Tile>
             <Tile name={t.customer.available} amount={total.available ?? '0.00'} />
             <Tile name={t.today.expiring30} amount={total.expiring_in_30_days ?? '0.00'} />
             <Tile name={t.customer.debt} amount={total.debt} />
@@ -105,7 +107,7 @@ const dayColumns: Column<LedgerRow>[] = [{ head: t.field.day, cell: ({ from }) =
 const storeColumns: Column<LedgerRow>[] = [
   { head: t.field.store, cell: ({ store }) => store ?? t.noStore },
   ...measureColumns,
-  { head: t.today.owed, cell: ({ closing }) => <Money of={closing} />, isNumber: true },
+  { head: t.measure.closing, cell: ({ closing }) => <Money of={closing} />, isNumber: true },
 ];
 
 /** A report has no ID of the customer, and an address no document: the button finds the customer. */

@@ -48,14 +48,22 @@ const requestOf = ({
   batch,
 }: Record<string, string>): Parameters<typeof cashback.webhookEndpoints.create>[0] => ({
   url,
-  ...(types && { types: types.split(/[\s,]+/) as EventType[] }),
+  ...(types && { types: types.split(' ') as EventType[] }),
   ...(batch && { batch: Number(batch) }),
 });
 
 const EndpointFields = ({ of }: { of?: WebhookEndpoint }): JSX.Element => (
   <>
     <Field name="url" label="URL" type="url" value={of?.url} />
-    <Field name="types" label={t.webhooks.types} hint={t.webhooks.typesHint} value={of?.types?.join(' ')} optional />
+    <fieldset class="choice">
+      <legend>{t.webhooks.typesChoice}</legend>
+      {Object.entries(t.eventType).map(([type, text]) => (
+        <label key={type}>
+          <input type="checkbox" name="types" value={type} defaultChecked={of?.types?.includes(type as EventType)} />
+          {text}
+        </label>
+      ))}
+    </fieldset>
     <Field name="batch" label={t.webhooks.batch} inputMode="numeric" value={of && String(of.batch)} optional />
   </>
 );
@@ -74,6 +82,7 @@ function Endpoint({ endpoint, onChange }: { endpoint: WebhookEndpoint; onChange:
           [
             t.webhooks.behind,
             count(behind),
+            types && <small>{t.webhooks.behindAll}</small>,
             oldest_waiting_at && <small>{t.webhooks.since(instant(oldest_waiting_at))}</small>,
           ],
           [
@@ -90,23 +99,24 @@ function Endpoint({ endpoint, onChange }: { endpoint: WebhookEndpoint; onChange:
           ],
           [
             t.webhooks.types,
-            types?.join(', ') ?? t.webhooks.allTypes,
+            types?.map((type) => t.eventType[type]).join(', ') ?? t.webhooks.allTypes,
             batch > 1 && <small>{t.webhooks.batchOf(batch)}</small>,
           ],
         ]}
       />
       <p class="buttons">
-        <Action label={t.webhooks.ping} onDone={onChange} work={async () => pingText(await api.ping(id))}>
+        <Action label={t.webhooks.ping} of={url} onDone={onChange} work={async () => pingText(await api.ping(id))}>
           <p>{t.webhooks.pingText}</p>
         </Action>
         {status === 'disabled' && (
-          <Action label={t.webhooks.enable} onDone={onChange} work={async () => void (await api.enable(id))}>
+          <Action label={t.webhooks.enable} of={url} onDone={onChange} work={async () => void (await api.enable(id))}>
             <p>{t.webhooks.enableText(count(behind))}</p>
           </Action>
         )}
-        <Seek id={id} onChange={onChange} />
+        <Seek endpoint={endpoint} onChange={onChange} />
         <Action
           label={t.webhooks.rotate}
+          of={url}
           onDone={onChange}
           work={async () => secretText((await api.rotateSecret(id)).secret)}
         >
@@ -114,12 +124,19 @@ function Endpoint({ endpoint, onChange }: { endpoint: WebhookEndpoint; onChange:
         </Action>
         <Action
           label={t.webhooks.change}
+          of={url}
           onDone={onChange}
           work={async (values) => void (await api.replace(id, requestOf(values)))}
         >
           <EndpointFields of={endpoint} />
         </Action>
-        <Action label={t.webhooks.remove} isDangerous onDone={onChange} work={async () => void (await api.delete(id))}>
+        <Action
+          label={t.webhooks.remove}
+          of={url}
+          isDangerous
+          onDone={onChange}
+          work={async () => void (await api.delete(id))}
+        >
           <p>{t.webhooks.removeText}</p>
         </Action>
       </p>
@@ -129,12 +146,24 @@ function Endpoint({ endpoint, onChange }: { endpoint: WebhookEndpoint; onChange:
 
 const pingText = ({ status, error }: WebhookAttempt): string => t.webhooks.answered(String(status ?? error));
 
-const Seek = ({ id, onChange }: { id: string; onChange: () => void }): JSX.Element => (
+const Seek = ({ endpoint, onChange }: { endpoint: WebhookEndpoint; onChange: () => void }): JSX.Element => (
   <Action
     label={t.webhooks.seek}
+    of={endpoint.url}
     onDone={onChange}
+    preview={({ from = '' }) => {
+      const { oldest_waiting_at: oldest } = endpoint;
+      const isLater = oldest !== null && instantOf(from) > oldest;
+      return Promise.resolve(
+        <>
+          <p>{t.webhooks.seekPreview(instant(instantOf(from)))}</p>
+          {isLater && <p class="problem">{t.webhooks.seekSkips(instant(oldest))}</p>}
+          {endpoint.status === 'disabled' && <p class="problem">{t.webhooks.seekDisabled}</p>}
+        </>,
+      );
+    }}
     work={async ({ from = '' }) => {
-      const { behind } = await cashback.webhookEndpoints.seek(id, { from: instantOf(from) });
+      const { behind } = await cashback.webhookEndpoints.seek(endpoint.id, { from: instantOf(from) });
       return t.webhooks.sought(count(behind));
     }}
   >
