@@ -49,6 +49,29 @@ describe('the TypeScript client on a network that fails', () => {
     expect(retries).toHaveLength(6);
   });
 
+  it('a proxy whose answer is JSON with a code of its own is not the service, and the call is made again', async () => {
+    const codes = [503, 'UPSTREAM_DOWN'];
+    const client = clientOf(merchant, service, {
+      onRetry: (retry) => retries.push(retry),
+      fetch: (...request) => {
+        const code = (request[0] as string).endsWith('/policy') ? codes.shift() : undefined;
+        return code === undefined ? fetch(...request) : Promise.resolve(Response.json({ code }, { status: 503 }));
+      },
+    });
+    await client.policy.get();
+    expect(retries.map(({ error: { code, status } }) => ({ code, status }))).toEqual(
+      Array(2).fill({ code: 'unexpected_response', status: 503 }),
+    );
+  });
+
+  it.each([Infinity, 2 ** 40])('a timeout of %d ms is a long one', async (timeout) => {
+    const client = viaProxy();
+    await client.policy.get();
+    proxy.fault = () => 'delay';
+    await client.policy.get({ timeout });
+    expect(retries).toEqual([]);
+  });
+
   it('a call ends within its timeout although the service does not answer', async () => {
     const client = viaProxy();
     await client.policy.get();

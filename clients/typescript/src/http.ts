@@ -101,7 +101,8 @@ function retryAfter({ headers }: Response): number {
 
 function failureOf(response: Response, content: unknown): Failure {
   const retry_after = retryAfter(response);
-  if (typeof content === 'object' && content !== null && 'code' in content)
+  // A proxy may answer with JSON, and a code of its own.
+  if (typeof content === 'object' && content !== null && 'code' in content && 'next_action' in content)
     return { ...(content as Failure), retry_after };
   const { status, statusText, headers } = response;
   return {
