@@ -332,6 +332,9 @@ export function Action(props: ActionProps): JSX.Element {
   );
 }
 
+/** A dialog can be longer than the screen. */
+const scrollTo = (shown: HTMLElement | null): void => shown?.scrollIntoView({ block: 'nearest' });
+
 /** Without an answer, it may be done: what is shown then must be loaded again before someone does it twice. */
 const isUncertain = (error: unknown): boolean =>
   error instanceof CashbackError && (error.status === 0 || error.status >= 500);
@@ -375,8 +378,16 @@ function ActionForm(props: ActionProps & { id: string; onDone: () => void; close
       {done ?? (
         <Refusal.Provider value={refusalsOf(error)}>
           {props.children}
-          {preview !== undefined && <div role="status">{preview}</div>}
-          {error !== undefined && <Problem error={error} />}
+          {preview !== undefined && (
+            <div role="status" ref={scrollTo}>
+              {preview}
+            </div>
+          )}
+          {error !== undefined && (
+            <div ref={scrollTo}>
+              <Problem error={error} />
+            </div>
+          )}
         </Refusal.Provider>
       )}
       <p class="buttons">

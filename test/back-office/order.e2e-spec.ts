@@ -115,6 +115,28 @@ describeInBrowser('An order in the back office', () => {
     expect(await refundsOf(order)).toMatchObject([{ amount: '12.00', eligible_amount: '0.00' }]);
   });
 
+  it('shows what a refund would do also where many items make the dialog longer than the screen', async () => {
+    const items = Array.from({ length: 100 }, (_, at) => ({
+      id: `sku-${at}`,
+      price: '1.00',
+      description: `Item ${at};`,
+    }));
+    const page = await open(await merchant.completed({ document, items, total: '100.00' }));
+    const dialog = await openDialog(page, 'Refund');
+    const last = dialog.getByLabel('Item 99;');
+    const isInView = async (of: Locator): Promise<boolean> => {
+      const { y, height } = (await of.boundingBox())!;
+      return y >= 0 && y + height <= 900;
+    };
+    await last.press('Enter');
+    await dialog.getByRole('alert').waitFor();
+    expect(await isInView(dialog.getByRole('alert'))).toBe(true);
+    await last.fill('1');
+    await last.press('Enter');
+    await dialog.getByText('To pay back in money').waitFor();
+    expect(await isInView(dialog.getByRole('status'))).toBe(true);
+  });
+
   it('is refunded by items that share an ID', async () => {
     const items = ['Um', 'Dois'].map((description) => ({ id: 'mug', price: '30.00', description }));
     const order = await merchant.completed({ document, items, total: '60.00' });
