@@ -2,6 +2,7 @@ import { CashbackError, type By, type List } from '@cashback/client';
 import { type ComponentChildren, createContext, Fragment, type JSX } from 'preact';
 import { memo } from 'preact/compat';
 import { useContext, useEffect, useId, useRef, useState } from 'preact/hooks';
+import { isDocument } from '../../src/common/document.js';
 import { documentText, money, t } from './format.js';
 import { notify } from './session.js';
 import type { Members } from './texts/en.js';
@@ -184,15 +185,17 @@ export function Section(props: { title: string; text?: string; children: Compone
 
 export const by = (who: By | null): string => (!who ? '–' : who.user_id ? who.name : t.operator);
 
-/** A CPF or CNPJ, hidden until it is asked for. */
+/** A CPF or CNPJ, hidden until it is asked for. An erased customer has none. */
 export function Customer({ document }: { document: string }): JSX.Element {
   const [hidden, hide] = useState(true);
   return (
     <span class="document">
       {documentText(document, hidden)}{' '}
-      <button class="link" onClick={() => hide(!hidden)}>
-        {hidden ? t.action.show : t.action.hide}
-      </button>
+      {isDocument(document) && (
+        <button class="link" onClick={() => hide(!hidden)}>
+          {hidden ? t.action.show : t.action.hide}
+        </button>
+      )}
     </span>
   );
 }

@@ -227,6 +227,27 @@ describeInBrowser('A customer in the back office', () => {
     await page.getByText('Voided').first().waitFor();
   });
 
+  it('that was erased has nothing to show, to get or to erase, and its order no customer to open', async () => {
+    await merchant.post('/customers/erase', { document, confirm: document });
+    const page = await enter(merchant, `customer/${wallet.id}`);
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(request.url()));
+    for (const [path, last] of [
+      [`customer/${wallet.id}`, 'These lines add up to'],
+      [`order/${order.id}`, 'Refunds'],
+    ] as const) {
+      await page.goto(`${service.url}/back-office/#/${path}`);
+      await page.getByText(last).first().waitFor();
+      await page.getByText('Erased customer').waitFor();
+      for (const name of ['Show', 'Grant cashback', 'Export (LGPD)', 'Erase (LGPD)'])
+        expect({ name, buttons: await page.getByRole('button', { name, exact: true }).count() }).toEqual({
+          name,
+          buttons: 0,
+        });
+    }
+    expect(asked.filter((url) => url.endsWith('/wallets/search'))).toEqual([]);
+  });
+
   it('is exported and erased by who may do it, with the document typed again', async () => {
     expect(await (await enter(support, `customer/${wallet.id}`)).getByText('LGPD').count()).toBe(0);
     const privacy = await aUser(service, merchant.id, ['privacy', 'reports'], 'DPO');

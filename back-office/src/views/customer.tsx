@@ -61,8 +61,10 @@ function Balance({ wallet, session, onChange }: Props): JSX.Element {
     <>
       <p class="bar">
         <Document document={wallet.document} />
-        {session.can('grants') && <Grant wallet={wallet} session={session} onDone={onChange} />}
-        {session.can('privacy') && <Privacy wallet={wallet} />}
+        {isDocument(wallet.document) && session.can('grants') && (
+          <Grant wallet={wallet} session={session} onDone={onChange} />
+        )}
+        {isDocument(wallet.document) && session.can('privacy') && <Privacy wallet={wallet} />}
       </p>
       <dl class="tiles">
         <Tile name={t.customer.available} amount={wallet.available}>

@@ -1,7 +1,7 @@
 import type { Order as OrderDto, OrderOperation, Refund, RefundQuote, TimelineLine, Wallet } from '@cashback/client';
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
-import { hasValidCheckDigits } from '../../../src/common/document.js';
+import { hasValidCheckDigits, isDocument } from '../../../src/common/document.js';
 import { amountOf, day, documentOf, documentText, instant, money, percent, staffId, t } from '../format.js';
 import { type Loaded, useLoad, type Values } from '../hooks.js';
 import { cashback, type Session } from '../session.js';
@@ -26,7 +26,7 @@ export function Order({ id, session }: { id: string; session: Session }): JSX.El
   const [version, changed] = useState(0);
   const document = order.data?.document;
   const wallet = useLoad(
-    async (signal) => document && cashback.wallets.search({ document }, { signal }),
+    async (signal) => isDocument(document ?? '') && cashback.wallets.search({ document: document! }, { signal }),
     [document, version],
   ) as Loaded<Wallet | undefined>;
   const reload = (): void => {
