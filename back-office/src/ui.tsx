@@ -299,7 +299,7 @@ export interface ActionProps {
   preview?: (values: Values) => ComponentChildren | Promise<ComponentChildren>;
   /** @param id a new UUID for each opened dialog: a second click or attempt does the same thing again, not another one */
   work: (values: Values, id: string) => Promise<ComponentChildren | void>;
-  /** When it is done, or may be, and the dialog is closed. */
+  /** When it is done, or something else may be, and the dialog is closed. */
   onDone?: () => void;
 }
 
@@ -338,9 +338,12 @@ export function Action(props: ActionProps): JSX.Element {
 /** A dialog can be longer than the screen. */
 const scrollTo = (shown: HTMLElement | null): void => shown?.scrollIntoView({ block: 'nearest' });
 
-/** Without an answer, it may be done: what is shown then must be loaded again before someone does it twice. */
-const isUncertain = (error: unknown): boolean =>
-  error instanceof CashbackError && (error.status === 0 || error.status >= 500);
+/**
+ * Without an answer, it may be done, and a conflict says that something else was: what is shown must be loaded again
+ * before someone does it twice.
+ */
+const isOutdated = (error: unknown): boolean =>
+  error instanceof CashbackError && (error.status >= 500 || [0, 404, 409, 412].includes(error.status));
 
 function ActionForm(props: ActionProps & { id: string; onDone: () => void; close: () => void }): JSX.Element {
   const [preview, setPreview] = useState<ComponentChildren>();
@@ -359,7 +362,7 @@ function ActionForm(props: ActionProps & { id: string; onDone: () => void; close
     }
     setPreview(undefined);
     const result = await props.work(values, props.id).catch((error: unknown) => {
-      if (isUncertain(error)) props.onDone();
+      if (isOutdated(error)) props.onDone();
       throw error;
     });
     props.onDone();
