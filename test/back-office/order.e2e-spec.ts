@@ -186,6 +186,29 @@ describeInBrowser('An order in the back office', () => {
     expect(await refundsOf(order)).toHaveLength(2);
   });
 
+  it('offers no correction while it holds cashback of its customer, because the service refuses it', async () => {
+    const order = await merchant.create({ document });
+    const page = await open(order);
+    const correct = page.getByRole('button', { name: 'Correct CPF' });
+    await correct.waitFor();
+    await merchant.hold(order, '30.00');
+    await page.reload();
+    await page.getByRole('button', { name: 'Cancel order' }).waitFor();
+    expect(await correct.count()).toBe(0);
+  });
+
+  it('that someone else completed is shown as it is, after the refusal to cancel it', async () => {
+    const order = await merchant.create({ document });
+    const page = await open(order);
+    const dialog = await openDialog(page, 'Cancel order');
+    await merchant.complete(order);
+    await confirm(dialog);
+    await dialog.getByText('The order has changed').waitFor();
+    await dialog.getByRole('button', { name: 'Back' }).click();
+    await page.locator('h1').getByText('Completed').waitFor();
+    expect((await merchant.order(order)).status).toBe('completed');
+  });
+
   it('is not refunded by a look at an amount that was changed meanwhile', async () => {
     const order = await aSale();
     const page = await open(order);

@@ -189,8 +189,9 @@ interface OperationProps {
 /** What the order's status allows, as far as the user may do it. */
 function Operations({ order, session, onChange }: OperationProps & { session: Session }): JSX.Element {
   const offers = (operation: OrderOperation): boolean => order.operations.includes(operation);
-  const canCorrect =
-    (offers('change_customer') && session.can('customers')) || (offers('amend') && session.can('sell'));
+  // What is held is of the customer: the till that holds it must release it before.
+  const canAmend = offers('amend') && session.can('sell') && order.cashback.to_redeem.held === '0.00';
+  const canCorrect = (offers('change_customer') && session.can('customers')) || canAmend;
   return (
     <p class="buttons" role="group" aria-label={t.order.operations}>
       {offers('complete') && session.can('sell') && <Complete order={order} onChange={onChange} />}
