@@ -133,7 +133,7 @@ describeInBrowser('An order in the back office', () => {
     expect(await isInView(dialog.getByRole('alert'))).toBe(true);
     await last.fill('1');
     await last.press('Enter');
-    await dialog.getByText('To pay back in money').waitFor();
+    await dialog.getByText('To pay back to the customer').waitFor();
     expect(await isInView(dialog.getByRole('status'))).toBe(true);
   });
 

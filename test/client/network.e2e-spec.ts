@@ -118,7 +118,8 @@ describe('the TypeScript client on a network that fails', () => {
     proxy.passed.length = 0;
     const client = clientOf(shop, proxy);
     const sales = await atOnce(25, async (at) => {
-      const { id } = await untilAnswered(() => client.orders.create(anOrderOf({ external_id: `sale-${at}` })));
+      const cart = anOrderOf({ external_id: `sale-${at}` });
+      const { id } = await untilAnswered(() => client.orders.create(cart));
       await untilAnswered(() => client.orders.complete(id));
       await untilAnswered(() => client.refunds.create(id, { external_id: 'r-1', amount: '50.00' }));
       return untilAnswered(() => client.orders.get(id));
