@@ -109,14 +109,17 @@ describe('the session of the TypeScript client', () => {
     expect(await errorOf(ofPage(page).policy.get())).toMatchObject({ status: 401, code: 'missing_token' });
   });
 
-  it('a refresh that is refused because there were too many keeps the session', async () => {
+  it.each([
+    ['is refused because there were too many', 'busy', { status: 429 }],
+    ['finds no service', 'refuse', { code: 'network_error' }],
+  ] as const)('a refresh that %s keeps the session', async (_, kind, failure) => {
     const tokenStore = new SharedStore();
     const client = ofPage(tokenStore);
     await client.login({ email: merchant.email, password: PASSWORD });
     tokenStore.isEarly = true;
     const { fault } = proxy;
-    proxy.fault = ({ path }) => (path === '/auth/refresh' ? 'busy' : undefined);
-    expect(await errorOf(client.policy.get())).toMatchObject({ status: 429 });
+    proxy.fault = ({ path }) => (path === '/auth/refresh' ? kind : undefined);
+    expect(await errorOf(client.policy.get())).toMatchObject(failure);
     expect(tokenStore.current).not.toBeNull();
     proxy.fault = fault;
     await client.policy.get();

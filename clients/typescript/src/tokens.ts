@@ -91,8 +91,8 @@ export class Session {
         return await this.#store('/auth/refresh', { refresh_token: tokens.refresh_token }, { timeout });
       } catch (error) {
         if (this.credentials === undefined) {
-          // After too many refreshes the token is still good. After any other failure it may have been used.
-          if (!(error instanceof CashbackError && error.status === 429)) await this.store.set(null);
+          // After any other failure, such as that of the network, the token may still be good.
+          if (error instanceof CashbackError && error.status === 401) await this.store.set(null);
           throw error;
         }
       }
