@@ -4,6 +4,30 @@ const TEXTS = new Set([
   ...['external_id', 'reason', 'void_reason', 'customer_change_reason', 'note', 'metadata'],
 ]);
 
+/** What the members of reports are called in Brazil. */
+const BRAZILIAN: Record<string, string> = {
+  ...{ store: 'loja', in_store: 'na loja', day: 'dia', month: 'mês', from: 'de', to: 'até (exclusive)' },
+  ...{ opening: 'abertura', earned: 'gerado', granted: 'concedido', redeemed: 'resgatado', returned: 'devolvido' },
+  ...{ taken_back: 'estornado', voided: 'anulado', expired: 'vencido', closing: 'fechamento', closing_debt: 'débito' },
+  ...{
+    closed: 'fechado',
+    orders: 'pedidos',
+    customers: 'clientes',
+    balance: 'saldo',
+    debt: 'débito',
+    grants: 'concessões',
+  },
+  ...{ available: 'disponível', pending: 'pendente', held: 'reservado', expiring_in_30_days: 'vence em 30 dias' },
+  ...{
+    expiring: 'vence',
+    document: 'documento',
+    total: 'total',
+    completed_by: 'concluído por',
+    refunded: 'reembolsado',
+  },
+  ...{ by: 'quem', reason: 'motivo', amount: 'valor' },
+};
+
 /** With `pt-BR`, spreadsheets in Brazil open the file with a double click, and amounts and days are no texts. */
 export type CsvLocale = 'pt-BR';
 
@@ -31,7 +55,8 @@ export function csvOf(
   );
   const quoted = (cell: string): string =>
     /["\r\n]/.test(cell) || cell.includes(separator) ? `"${cell.replaceAll('"', '""')}"` : cell;
-  const lines = [...(isContinued ? [] : [columns]), ...cells].map((line) => `${line.map(quoted).join(separator)}\r\n`);
+  const header = isBrazilian ? columns.map((column) => BRAZILIAN[column] ?? column) : columns;
+  const lines = [...(isContinued ? [] : [header]), ...cells].map((line) => `${line.map(quoted).join(separator)}\r\n`);
   return (isBrazilian && !isContinued ? '\uFEFF' : '') + lines.join('');
 }
 
@@ -54,6 +79,8 @@ const withPunctuation = (column: string, text: string): string =>
 
 const inBrazilian = (text: string): string =>
   text
+    .replace(/^true$/, 'sim')
+    .replace(/^false$/, 'não')
     .replace(/^(-?\d+)\.(\d\d)$/, '$1,$2')
     .replace(/^(\d{4})-(\d\d)-(\d\d)( [\d:]{8})?$/, '$3/$2/$1$4')
     .replace(/^(\d{4})-(\d\d)$/, '$2/$1');

@@ -94,12 +94,12 @@ describe('reports as CSV', () => {
     expect(pair.body.split('\r\n').at(-2)).toMatch(/^,20.*,-4\.\d\d,/);
   });
 
-  it('?csv=pt-BR has semicolons, decimal commas, days such as 30/11/2026 and a mark of UTF-8, and leaves texts as they are', async () => {
+  it('?csv=pt-BR has headers in Portuguese, semicolons, decimal commas, days such as 30/11/2026 and a mark of UTF-8, and leaves texts as they are', async () => {
     const bytes = await bytesOf(`/reports/ledger?${period}&by=store&csv=pt-BR`);
     expect(bytes.subarray(0, 3).toString('hex')).toBe('efbbbf');
     const lines = bytes.subarray(3).toString().split('\r\n');
     const [year, month, day] = today.split('-');
-    expect(lines[0]).toMatch(/^store;from;to;opening;/);
+    expect(lines[0]).toMatch(/^loja;de;até \(exclusive\);abertura;/);
     expect(lines).toContainEqual(expect.stringMatching(new RegExp(`^12\\.50;${day}/${month}/${year};.*;5,00;`)));
     expect(lines).toContainEqual(expect.stringMatching(/^2026-11-20;/));
     expect(lines).toContainEqual(expect.stringMatching(/^"São João; ""Centro""";/));
@@ -110,7 +110,7 @@ describe('reports as CSV', () => {
 
   it('a report without rows is CSV with its header', async () => {
     const { body } = await read(`/reports/frequent?from=2020-01-01&to=2020-01-02&csv=pt-BR`);
-    expect(body).toBe('day;document;orders;total;completed_by\r\n');
+    expect(body).toBe('dia;documento;pedidos;total;concluído por\r\n');
   });
 
   it('the CSV of customers has CPFs and CNPJs with punctuation for Brazil, and as they are otherwise', async () => {

@@ -85,7 +85,7 @@ describe('GET /reports/grants', () => {
   it('GET /reports/grants is CSV with the names of users, and `report grants` prints the same', async () => {
     const { body } = await merchant.client.get<string>(`/reports/grants?${period}&csv=pt-BR`);
     const lines = body.replace('\uFEFF', '').split('\r\n');
-    expect(lines[0]).toBe('by;reason;grants;customers;amount;voided');
+    expect(lines[0]).toBe('quem;motivo;concessões;clientes;valor;anulado');
     expect(lines.slice(2, 5)).toEqual([
       "'=Suporte;atraso;1;1;20,00;0,00",
       "'=Suporte;Atraso;3;2;17,50;2,50",

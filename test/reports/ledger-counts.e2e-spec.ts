@@ -118,7 +118,7 @@ describe('GET /reports/ledger?counts=true', () => {
     const options = ['--merchant', merchant.id, '--from', first, '--to', end, '--by', 'store', '--counts'];
     expect(await admin.list('report', 'ledger', ...options)).toMatchObject((await ledger(`${period}&by=store`)).data);
     const { body } = await merchant.client.get<string>(`/reports/ledger?${period}&by=store&csv=pt-BR`);
-    expect(body).toMatch(/;closed;orders;customers\r\n/);
+    expect(body).toMatch(/;fechado;pedidos;clientes\r\n/);
   });
 
   it.each([
