@@ -154,7 +154,6 @@ async function sell(sale) {
   const by = callers[sale.by ?? (store === null ? WEB_SHOP : STORES[/** @type {keyof typeof STORES} */ (store)])];
   const goods = products.reduce((sum, [, , price]) => sum + price, 0);
   const items = products.map(([id, description, price]) => ({ id, description, price: money(price), quantity: 1 }));
-  if (shipping > 0) items.push({ id: 'frete', description: 'Frete', price: money(shipping), quantity: 1 });
   const created = await orders.create(by, {
     external_id: `PED-${10_000 + ++orderCount}`,
     document,

@@ -24,7 +24,11 @@ const wholeNumber = new Intl.NumberFormat(locale);
 // Short in Portuguese (26/11/2026), where the numbers cannot be mistaken.
 const dateStyle = language === 'en' ? 'medium' : 'short';
 const dayOnly = new Intl.DateTimeFormat(locale, { dateStyle, timeZone: 'UTC' });
-const monthOnly = new Intl.DateTimeFormat(locale, { month: 'short', year: '2-digit', timeZone: 'UTC' });
+const monthOnly = new Intl.DateTimeFormat(locale, {
+  month: 'short',
+  year: language === 'en' ? 'numeric' : '2-digit',
+  timeZone: 'UTC',
+});
 let moment = new Intl.DateTimeFormat(locale, { dateStyle, timeStyle: 'short' });
 let isoDay = new Intl.DateTimeFormat('sv');
 let isoTime = new Intl.DateTimeFormat('sv', { dateStyle: 'short', timeStyle: 'medium' });

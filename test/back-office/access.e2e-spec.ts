@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { describeInBrowser, type Language, loaded, useBrowser } from '../support/browser.js';
+import { describeInBrowser, type Language, loaded, logIn, useBrowser } from '../support/browser.js';
 import { aDocument, grant } from '../support/factories.js';
 import { deliver } from '../support/receiver.js';
 import { type Order, type Wallet, unique } from '../support/shop.js';
@@ -57,16 +57,22 @@ describeInBrowser('The back office', () => {
   };
 
   describe.each<Language>(['en', 'pt-BR'])('in %s', (language) => {
-    it('has names and contrast for everyone in each view and in its dialogs', async () => {
+    it('has names and contrast for everyone, fits 360 pixels, and is in one language, in each view and dialog', async () => {
       const page = await open({ language });
       expect(await findings(page)).toEqual([]);
-      await page.locator('#email').fill(merchant.email);
-      await page.locator('#password').fill(merchant.password);
-      await page.keyboard.press('Enter');
-      await page.locator('nav').waitFor();
+      expect(await page.locator('html').getAttribute('lang')).toBe(language);
+      await logIn(page, merchant);
+      const foreign =
+        language === 'en' ? /\b(Pedido|Loja|Valor|Cliente|Buscar)\b/ : /\b(Order|Amount|Customer|Store|Find|Reason)\b/;
       for (const view of views()) {
         await show(page, view);
         expect({ view, findings: await findings(page) }).toEqual({ view, findings: [] });
+        expect(await page.locator('body').innerText()).not.toMatch(foreign);
+        // Tables scroll by themselves.
+        await page.setViewportSize({ width: 360, height: 900 });
+        const width = await page.evaluate('document.documentElement.scrollWidth');
+        expect({ view, width }).toEqual({ view, width: 360 });
+        await page.setViewportSize({ width: 1280, height: 900 });
       }
       for (const [view, buttons] of [
         [`customer/${wallet.id}`, 3],
@@ -79,26 +85,6 @@ describeInBrowser('The back office', () => {
           expect(await findings(page)).toEqual([]);
           await page.keyboard.press('Escape');
         }
-    });
-
-    it('fits on a screen of 360 pixels: tables scroll by themselves', async () => {
-      const page = await enter(merchant, '', { language, width: 360 });
-      for (const view of views()) {
-        await show(page, view);
-        const width = await page.evaluate('document.documentElement.scrollWidth');
-        expect({ view, width }).toEqual({ view, width: 360 });
-      }
-    });
-
-    it('has no text of the other language', async () => {
-      const page = await enter(merchant, '', { language });
-      const foreign =
-        language === 'en' ? /\b(Pedido|Loja|Valor|Cliente|Buscar)\b/ : /\b(Order|Amount|Customer|Store|Find|Reason)\b/;
-      for (const view of views()) {
-        await show(page, view);
-        expect(await page.locator('body').innerText()).not.toMatch(foreign);
-      }
-      expect(await page.locator('html').getAttribute('lang')).toBe(language);
     });
   });
 

@@ -243,7 +243,7 @@ describeInBrowser('An order in the back office', () => {
     await merchant.refund(order, '10.00');
     const page = await open(order);
     const dialog = await openDialog(page, 'Refund');
-    await dialog.getByText(/R\$\s?10.00 of this order were refunded before/).waitFor();
+    await dialog.getByText(/R\$\s?10.00 of this order were refunded before:/).waitFor();
     await dialog.getByLabel('TV').fill('0');
     await dialog.getByRole('button', { name: 'Continue' }).click();
     await dialog.getByText('Choose the items that come back, or an amount.').waitFor();
@@ -357,12 +357,15 @@ describeInBrowser('An order in the back office', () => {
     await theirs.getByText('No such order or customer in your shop.').waitFor();
   });
 
-  it('whose cashback has become available says until when it can be used', async () => {
+  it('whose cashback has become available says what is left of it, and until when it can be used', async () => {
     const order = await aSale();
     await service.clock.advanceTo(order.cashback.to_receive.available_at, 1);
     const page = await open(order);
-    await page.getByText(/Available now: R\$\s?68.00\./).waitFor();
-    expect(plain(await page.locator('blockquote').innerText())).toContain('What is not spent can be used through');
+    await page.getByText(/R\$\s?8.00 of it are left, and can be used through/).waitFor();
     await page.getByText('Cashback available').waitFor();
+    const till = await aUser(service, merchant.id, ['sell']);
+    await till.completed({ document, total: '200.00' }, { redeem: '68.00' });
+    await page.reload();
+    await page.getByText(/The R\$\s?8.00 of order .* have been spent/).waitFor();
   });
 });

@@ -69,7 +69,7 @@ describeInBrowser('Reports in the back office', () => {
     expect(await byStore.locator('tbody tr').count()).toBe(3);
     const [file] = await Promise.all([
       page.waitForEvent('download'),
-      byStore.getByRole('button', { name: 'Baixar CSV' }).dblclick(),
+      byStore.getByRole('button', { name: /^Baixar CSV: .* por loja$/ }).dblclick(),
     ]);
     expect(file.suggestedFilename()).toMatch(/^ledger-\d{4}-\d\d-01-\d{4}-\d\d-01\.csv$/);
     const csv = await readFile(await file.path(), 'utf8');

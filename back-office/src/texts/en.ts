@@ -2,8 +2,8 @@
 export interface Answer {
   order: string;
   amount: string;
-  /** What the customer can spend now, of all orders and grants. */
-  available: string;
+  /** What is left of it. */
+  left: string;
   takenBack: string;
   from: string;
   through: string;
@@ -78,7 +78,7 @@ export const en = {
     pending: 'Pending',
     held: 'Held',
     debt: 'Debt',
-    nextExpiry: (amount: string, day: string) => `${amount} can be spent through ${day}`,
+    nextExpiry: (amount: string, day: string) => `first to expire: ${amount}, through ${day}`,
     nextRelease: (amount: string, day: string) => `${amount} available on ${day}`,
     heldHint: 'Reserved for open orders',
     debtHint: 'Next cashback pays it first',
@@ -127,10 +127,11 @@ export const en = {
     quoted: ({ order, amount }: Answer) =>
       `Order ${order}: ${amount} of cashback will be credited when the payment is confirmed.`,
     pending: ({ order, amount, from }: Answer) => `${amount} of order ${order} will be available on ${from}.`,
-    available: ({ order, amount, through, available }: Answer) =>
-      `${amount} of order ${order} became available. What is not spent can be used through ${through}. Available now: ${available}.`,
-    partially_taken_back: ({ order, amount, takenBack, from, through, available }: Answer) =>
-      `Order ${order} earned ${amount}; the refund took back ${takenBack}. The rest: from ${from} through ${through}. Available now: ${available}.`,
+    available: ({ order, amount, through, left }: Answer) =>
+      `${amount} of order ${order} are available. ${left} of it are left, and can be used through ${through}.`,
+    spent: ({ order, amount }: Answer) => `The ${amount} of order ${order} have been spent.`,
+    partially_taken_back: ({ order, amount, takenBack, from, through, left }: Answer) =>
+      `Order ${order} earned ${amount}; the refund took back ${takenBack}. What is left (${left}) can be used from ${from} through ${through}.`,
     taken_back: ({ order, amount }: Answer) => `The refund took back the ${amount} of order ${order}.`,
     expired: ({ order, amount, through }: Answer) =>
       `The ${amount} of order ${order} could be used through ${through}. What was not spent has expired.`,
@@ -170,8 +171,10 @@ export const en = {
     rate: 'Rate',
     ownRate: 'set by the shop',
     bought: 'What was bought',
-    eligible: 'Earns cashback on',
-    toPay: 'Paid in money',
+    eligible: 'Eligible total',
+    left: 'Left of it',
+    toPay: 'To pay',
+    paid: 'Paid in money',
     what: 'What happened',
     timeline: 'Timeline',
     refunds: 'Refunds',
@@ -204,7 +207,7 @@ export const en = {
     how: 'What comes back?',
     byItems: 'Items',
     byAmount: 'An amount',
-    before: (amount: string) => `${amount} of this order were refunded before. Check below which items.`,
+    before: (amount: string) => `${amount} of this order were refunded before:`,
     choose: 'Choose the items that come back, or an amount.',
     item: (name: string, quantity: number, price: string) => `${name} (${quantity} at ${price})`,
     items: 'Items',
@@ -218,6 +221,9 @@ export const en = {
     eligibleHint: 'Empty: all of it. 0,00 for shipping.',
     takeBack: 'Cashback that these goods earned',
     store: 'Store where the goods come back',
+    payBackShort: 'Paid back',
+    returnedShort: 'Cashback returned',
+    takenBackShort: 'Cashback taken back',
     payBack: 'To pay back to the customer',
     returned: 'Cashback returned to the customer',
     takenBack: 'Cashback taken back',
@@ -225,6 +231,8 @@ export const en = {
   correct: {
     button: 'Correct CPF',
     text: 'What is left of the cashback of this order moves to the right customer. This works once. What was spent stays.',
+    done: (at: string, who: string) => `CPF corrected ${at}, ${who}:`,
+    tooLate: 'The CPF cannot be corrected: the order redeemed cashback. Refund it, and sell again.',
     preview: (from: string, to: string) => `From ${from} to ${to}`,
     unknown: 'This customer is new: check each digit.',
     digits: 'The check digits of this CPF or CNPJ are wrong.',
@@ -253,6 +261,13 @@ export const en = {
     eraseText: 'The customer’s CPF is replaced for ever. The cashback is lost. This cannot be undone.',
     confirm: 'Type the CPF or CNPJ again',
   },
+  paymentMethod: {
+    pix: 'Pix',
+    cash: 'Cash',
+    credit_card: 'Credit card',
+    debit_card: 'Debit card',
+    boleto: 'Boleto',
+  } as Partial<Record<string, string>>,
   measure: {
     orders: 'Orders',
     opening: 'Opening',
@@ -284,12 +299,13 @@ export const en = {
   },
   months: {
     title: 'Months',
-    text: 'Opening + earned + granted − redeemed + returned − taken back − voided − expired = closing.',
+    text: 'Opening + earned + granted − redeemed + returned − taken back − voided − expired = closing, which is less what customers owe (debt).',
     month: 'Month',
     open: 'not closed',
     all: 'All',
     byStore: (month: string) => `${month} by store`,
-    csv: 'Download CSV',
+    csvYear: 'Download CSV: 12 months',
+    csvMonth: (month: string) => `Download CSV: ${month} by store`,
   },
   rules: {
     title: 'Rules',
@@ -333,7 +349,8 @@ export const en = {
     never: 'never',
     ping: 'Send test',
     pingText: 'Sends a test event now.',
-    answered: (what: string) => `The last attempt: ${what}.`,
+    arrived: (what: string) => `The test has arrived (${what}).`,
+    failed: (what: string) => `The test failed: ${what}.`,
     enable: 'Enable',
     enableText: (events: string) => `${events} events wait, and are sent now.`,
     seek: 'Send again',
@@ -373,7 +390,8 @@ export const en = {
     title: 'People',
     name: 'Name',
     nameHint: 'What your staff call this person, till or system.',
-    permissions: 'May',
+    permissions: 'Permissions',
+    actions: 'Actions',
     lastLogin: 'Last login',
     sessions: 'Sessions',
     active: 'active',

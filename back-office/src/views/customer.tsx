@@ -160,8 +160,8 @@ const orderColumns: Column<Order>[] = [
   { head: t.field.by, cell: ({ created_by }) => by(created_by) },
   { head: t.field.status, cell: ({ status }) => t.status[status] },
   { head: t.order.total, cell: ({ total }) => <Money of={total} />, isNumber: true },
-  { head: t.order.used, cell: ({ cashback: { to_redeem } }) => <Money of={to_redeem.redeemed} />, isNumber: true },
-  { head: t.order.earns, cell: ({ cashback: { to_receive } }) => <Money of={to_receive.amount} />, isNumber: true },
+  { head: t.order.redeemed, cell: ({ cashback: { to_redeem } }) => <Money of={to_redeem.redeemed} />, isNumber: true },
+  { head: t.measure.earned, cell: ({ cashback: { to_receive } }) => <Money of={to_receive.amount} />, isNumber: true },
   { head: t.order.cashback, cell: ({ cashback: { to_receive } }) => t.toReceive[to_receive.status] },
 ];
 

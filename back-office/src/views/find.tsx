@@ -28,7 +28,9 @@ export async function find(text: string, session: Session): Promise<boolean> {
   const document = documentOf(text);
   // What is in the address of a request may be logged somewhere, so no CPF or CNPJ is. Order numbers look like them.
   if (hasValidCheckDigits(document)) return openCustomer(document, session);
-  const order = await found(cashback.orders.byExternalId(text));
+  const order =
+    (await found(cashback.orders.byExternalId(text))) ??
+    (text === text.toUpperCase() ? null : await found(cashback.orders.byExternalId(text.toUpperCase())));
   if (order) return (go('order', order.id), true);
   if (isDocument(document)) return (await found(openCustomer(document, session))) ?? false;
   if (!/^[0-9a-f-]{36}$/i.test(text)) return false;

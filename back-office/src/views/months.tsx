@@ -58,7 +58,7 @@ export function Months({ month: chosen = monthFromNow(0) }: { month: string | un
         {({ data }) => (
           <>
             <Table caption={t.months.title} columns={columns} rows={[...data].reverse()} />
-            <Csv period={year} by="month" />
+            <Csv period={year} by="month" label={t.months.csvYear} />
           </>
         )}
       </Await>
@@ -81,7 +81,7 @@ function Month({ from }: { from: string }): JSX.Element {
           {({ data, total }) => (
             <>
               <Table caption={t.months.byStore(month(from))} columns={storeColumns} rows={data} foot={total} />
-              <Csv period={period} by="store" />
+              <Csv period={period} by="store" label={t.months.csvMonth(month(from))} />
             </>
           )}
         </Await>
@@ -96,7 +96,7 @@ function nextMonth(from: string): string {
   return date.toISOString().slice(0, 10);
 }
 
-function Csv(props: { period: { from: string; to: string }; by: 'month' | 'store' }): JSX.Element {
+function Csv(props: { label: string; period: { from: string; to: string }; by: 'month' | 'store' }): JSX.Element {
   const { error, run } = useOnce(async () => {
     const { from, to } = props.period;
     const csv = await cashback.reports.csv('ledger', { ...props.period, by: props.by }, language);
@@ -104,7 +104,7 @@ function Csv(props: { period: { from: string; to: string }; by: 'month' | 'store
   });
   return (
     <p class="buttons">
-      <button onClick={run}>{t.months.csv}</button>
+      <button onClick={run}>{props.label}</button>
       {error !== undefined && <Problem error={error} />}
     </p>
   );

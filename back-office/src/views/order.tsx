@@ -1,9 +1,9 @@
-import type { Order as OrderDto, OrderOperation, Refund, RefundQuote, TimelineLine, Wallet } from '@cashback/client';
+import type { Order as OrderDto, OrderOperation, Refund, RefundQuote, TimelineLine } from '@cashback/client';
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import { hasValidCheckDigits, isDocument } from '../../../src/common/document.js';
 import { amountOf, day, documentOf, documentText, instant, money, percent, staffId, t } from '../format.js';
-import { type Loaded, useLoad, type Values } from '../hooks.js';
+import { firstPage, useLoad, type Values } from '../hooks.js';
 import { cashback, type Session } from '../session.js';
 import {
   Action,
@@ -26,9 +26,16 @@ export function Order({ id, session }: { id: string; session: Session }): JSX.El
   const [version, changed] = useState(0);
   const document = order.data?.document;
   const wallet = useLoad(
-    async (signal) => isDocument(document ?? '') && cashback.wallets.search({ document: document! }, { signal }),
+    async (signal) => {
+      if (document === undefined || !isDocument(document)) return undefined;
+      const found = await cashback.wallets.search({ document }, { signal });
+      const credits = found.id && (await firstPage(cashback.wallets.credits(found.id, { limit: 100 }, { signal })));
+      // Of credits that are spent there is none. With more than a page of them, nobody knows.
+      const own = credits && credits.data.find(({ source }) => source.id === id && !source.return);
+      return { ...found, left: own ? own.remaining : credits && credits.next_cursor ? undefined : '0.00' };
+    },
     [document, version],
-  ) as Loaded<Wallet | undefined>;
+  );
   const reload = (): void => {
     order.reload();
     changed(version + 1);
@@ -42,7 +49,7 @@ export function Order({ id, session }: { id: string; session: Session }): JSX.El
           </h1>
           <Head order={data} walletId={wallet.data?.id} />
           <Operations order={data} session={session} onChange={reload} />
-          <Cashback order={data} available={wallet.data?.available} />
+          <Cashback order={data} left={wallet.data?.left} />
           <Bought order={data} />
           <Lists id={id} version={version} />
         </>
@@ -52,25 +59,38 @@ export function Order({ id, session }: { id: string; session: Session }): JSX.El
 }
 
 const Head = ({ order, walletId }: { order: OrderDto; walletId: string | null | undefined }): JSX.Element => (
-  <p class="bar">
-    <Customer document={order.document} />
-    {walletId && <a href={`#/customer/${walletId}`}>{t.order.openCustomer}</a>}
-    <span>
-      {instant(order.created_at)} · {order.store ?? t.noStore} · {by(order.created_by)}
-    </span>
-  </p>
+  <>
+    <p class="bar">
+      <Customer document={order.document} />
+      {walletId && <a href={`#/customer/${walletId}`}>{t.order.openCustomer}</a>}
+      <span>
+        {instant(order.created_at)} · {order.store ?? t.noStore} · {by(order.created_by)}
+      </span>
+    </p>
+    {order.customer_changed_at && (
+      <p class="empty">
+        {t.correct.done(instant(order.customer_changed_at), by(order.customer_changed_by))}{' '}
+        {order.customer_change_reason}
+      </p>
+    )}
+  </>
 );
 
 /** What to tell the customer who asks where the cashback is. */
-function answerOf(order: OrderDto, available = '0.00'): string {
+function answerOf(order: OrderDto, left: string | undefined): string {
   const {
     external_id,
     cashback: { to_receive },
   } = order;
   const { amount, taken_back, available_on, expires_on } = to_receive;
-  const status = order.status === 'expired' ? 'unpaid' : to_receive.status;
+  const status =
+    order.status === 'expired'
+      ? 'unpaid'
+      : to_receive.status === 'available' && left === '0.00'
+        ? 'spent'
+        : to_receive.status;
   return t.answer[status]({
-    available: money(available),
+    left: left === undefined ? '–' : money(left),
     order: external_id,
     amount: money(amount),
     takenBack: money(taken_back),
@@ -79,14 +99,14 @@ function answerOf(order: OrderDto, available = '0.00'): string {
   });
 }
 
-function Cashback({ order, available }: { order: OrderDto; available: string | undefined }): JSX.Element {
+function Cashback({ order, left }: { order: OrderDto; left: string | undefined }): JSX.Element {
   const { to_redeem, to_receive } = order.cashback;
   const { taken_back, limited_by, expires_on, status } = to_receive;
   const used = (['held', 'lapsed', 'redeemed', 'returned'] as const).filter((name) => to_redeem[name] !== '0.00');
   return (
     <Section title={t.order.cashback}>
       <blockquote>
-        {answerOf(order, available)} <Copy text={answerOf(order, available)} />
+        {answerOf(order, left)} <Copy text={answerOf(order, left)} />
       </blockquote>
       <Facts
         of={[
@@ -97,6 +117,7 @@ function Cashback({ order, available }: { order: OrderDto; available: string | u
             limited_by && <small>{t.earnLimitedBy[limited_by]}</small>,
             expires_on && order.completed_at && <small>{t.order.through(day(expires_on))}</small>,
           ],
+          left !== undefined && order.completed_at !== null && [t.order.left, <Money of={left} />],
           taken_back !== '0.00' && [t.order.takenBack, <Money of={taken_back} />],
           ...used.map((name): [string, JSX.Element] => [t.order[name], <Money of={to_redeem[name]} />]),
           order.status === 'pending' && [
@@ -117,7 +138,7 @@ const itemColumns: Column<OrderDto['items'][number]>[] = [
 ];
 
 const paymentColumns: Column<OrderDto['payment_methods'][number]>[] = [
-  { head: t.order.payment, cell: ({ id }) => id },
+  { head: t.order.payment, cell: ({ id }) => t.paymentMethod[id] ?? id },
   { head: t.order.rate, cell: ({ earn_rate }) => (earn_rate ? percent(earn_rate) : t.order.ownRate), isNumber: true },
   { head: t.field.amount, cell: ({ amount }) => <Money of={amount} />, isNumber: true },
 ];
@@ -129,7 +150,10 @@ const Bought = ({ order }: { order: OrderDto }): JSX.Element => (
       of={[
         [t.order.total, <Money of={order.total} />],
         [t.order.eligible, <Money of={order.eligible_total} />],
-        [t.order.toPay, <Money of={order.amount_to_pay} />],
+        (order.completed_at !== null || order.status === 'pending') && [
+          order.completed_at ? t.order.paid : t.order.toPay,
+          <Money of={order.amount_to_pay} />,
+        ],
       ]}
     />
     {order.payment_methods.length > 0 && (
@@ -146,9 +170,13 @@ const refundColumns: Column<Refund>[] = [
   { head: t.field.store, cell: ({ store }) => store ?? '–' },
   { head: t.field.by, cell: ({ created_by }) => by(created_by) },
   { head: t.field.amount, cell: ({ amount }) => <Money of={amount} />, isNumber: true },
-  { head: t.refund.payBack, cell: ({ amount_to_pay_back }) => <Money of={amount_to_pay_back} />, isNumber: true },
-  { head: t.refund.returned, cell: ({ cashback_returned }) => <Money of={cashback_returned} />, isNumber: true },
-  { head: t.refund.takenBack, cell: ({ cashback_taken_back }) => <Money of={cashback_taken_back} />, isNumber: true },
+  { head: t.refund.payBackShort, cell: ({ amount_to_pay_back }) => <Money of={amount_to_pay_back} />, isNumber: true },
+  { head: t.refund.returnedShort, cell: ({ cashback_returned }) => <Money of={cashback_returned} />, isNumber: true },
+  {
+    head: t.refund.takenBackShort,
+    cell: ({ cashback_taken_back }) => <Money of={cashback_taken_back} />,
+    isNumber: true,
+  },
 ];
 
 const timelineColumns: Column<TimelineLine>[] = [
@@ -192,6 +220,7 @@ function Operations({ order, session, onChange }: OperationProps & { session: Se
   // What is held is of the customer: the till that holds it must release it before.
   const canAmend = offers('amend') && session.can('sell') && order.cashback.to_redeem.held === '0.00';
   const canCorrect = (offers('change_customer') && session.can('customers')) || canAmend;
+  const isPast = order.completed_at !== null && order.customer_changed_at === null && !offers('change_customer');
   return (
     <p class="buttons" role="group" aria-label={t.order.operations}>
       {offers('complete') && session.can('sell') && <Complete order={order} onChange={onChange} />}
@@ -209,6 +238,7 @@ function Operations({ order, session, onChange }: OperationProps & { session: Se
           <Field name="reason" label={t.field.reason} optional />
         </Action>
       )}
+      {isPast && session.can('customers') && <small>{t.correct.tooLate}</small>}
     </p>
   );
 }
@@ -279,6 +309,21 @@ function Correct({ order, onChange }: OperationProps): JSX.Element {
       <Field name="document" label={t.field.document} inputMode="numeric" />
       {order.completed_at && <Field name="reason" label={t.field.reason} />}
     </Action>
+  );
+}
+
+/** What came back before, so that nobody refunds it twice. */
+function Before({ order }: { order: OrderDto }): JSX.Element {
+  const refunds = useLoad((signal) => firstPage(cashback.refunds.list(order.id, {}, { signal })), [order.version]);
+  return (
+    <>
+      <p class="problem">{t.refund.before(money(order.refunded.amount))}</p>
+      <ul>
+        {refunds.data?.data.map(({ id, created_at, amount, metadata, reason }) => (
+          <li key={id}>{[instant(created_at), money(amount), metadata.items, reason].filter(Boolean).join(' · ')}</li>
+        ))}
+      </ul>
+    </>
   );
 }
 
@@ -354,7 +399,7 @@ function RefundAction({ order, onChange }: OperationProps): JSX.Element {
         });
       }}
     >
-      {order.refunded.amount !== '0.00' && <p class="problem">{t.refund.before(money(order.refunded.amount))}</p>}
+      {order.refunded.amount !== '0.00' && <Before order={order} />}
       <fieldset class="choice">
         <legend>{t.refund.how}</legend>
         {[true, false].map((choice) => (

@@ -30,7 +30,7 @@ export function People({ session }: { session: Session }): JSX.Element {
             ? t.people.lockedOut(instant(user.locked_out_until))
             : t.people.active,
     },
-    { head: t.people.change, cell: (user) => <Operations user={user} session={session} onChange={onChange} /> },
+    { head: t.people.actions, cell: (user) => <Operations user={user} session={session} onChange={onChange} /> },
   ];
   return (
     <>

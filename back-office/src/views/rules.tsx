@@ -10,7 +10,7 @@ const sentences = (rules: Partial<Policy>): string[] =>
   [
     rules.earn_rate && t.rules.earnRate(percent(rules.earn_rate)),
     ...Object.entries(rules.earn_rates_by_payment_method ?? {}).map(([id, rate]) =>
-      t.rules.earnRateOf(id, percent(rate)),
+      t.rules.earnRateOf(t.paymentMethod[id] ?? id, percent(rate)),
     ),
     rules.earn_minimum_total &&
       rules.earn_minimum_total !== '0.00' &&

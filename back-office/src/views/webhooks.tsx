@@ -144,7 +144,8 @@ function Endpoint({ endpoint, onChange }: { endpoint: WebhookEndpoint; onChange:
   );
 }
 
-const pingText = ({ status, error }: WebhookAttempt): string => t.webhooks.answered(String(status ?? error));
+const pingText = ({ status, error }: WebhookAttempt): string =>
+  status !== null && status < 300 ? t.webhooks.arrived(String(status)) : t.webhooks.failed(String(status ?? error));
 
 const Seek = ({ endpoint, onChange }: { endpoint: WebhookEndpoint; onChange: () => void }): JSX.Element => (
   <Action
