@@ -126,7 +126,8 @@ export const en = {
   answer: {
     quoted: ({ order, amount }: Answer) =>
       `Order ${order}: ${amount} of cashback will be credited when the payment is confirmed.`,
-    pending: ({ order, amount, from }: Answer) => `${amount} of order ${order} will be available on ${from}.`,
+    pending: ({ order, amount, from, through }: Answer) =>
+      `${amount} of order ${order} will be available on ${from}, after the days for returns, and can be used through ${through}.`,
     available: ({ order, amount, through, left }: Answer) =>
       `${amount} of order ${order} are available. ${left} of it are left, and can be used through ${through}.`,
     spent: ({ order, amount }: Answer) => `The ${amount} of order ${order} have been spent.`,

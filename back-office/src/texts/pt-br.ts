@@ -114,7 +114,8 @@ export const ptBR: Texts = {
   answer: {
     quoted: ({ order, amount }) =>
       `Pedido ${order}: ${amount} de cashback serão creditados quando o pagamento for confirmado.`,
-    pending: ({ order, amount, from }) => `${amount} do pedido ${order} ficam disponíveis em ${from}.`,
+    pending: ({ order, amount, from, through }) =>
+      `${amount} do pedido ${order} ficam disponíveis em ${from}, depois do prazo de devolução, e valem até ${through}.`,
     available: ({ order, amount, through, left }) =>
       `${amount} do pedido ${order} foram liberados. Restam ${left}, que valem até ${through}.`,
     spent: ({ order, amount }) => `Os ${amount} do pedido ${order} já foram gastos.`,
