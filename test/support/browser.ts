@@ -5,17 +5,20 @@ import { describeIf } from './requirements.js';
 import type { Service } from './service.js';
 
 const EXECUTABLE = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync);
-export const describeInBrowser = describeIf(EXECUTABLE, 'The back office, because Chromium is missing');
+export const describeInBrowser = describeIf(EXECUTABLE, 'Pages in a browser, because Chromium is missing');
 
 /** Without the requests that Chromium makes for itself. */
 const ARGUMENTS = [
   '--no-sandbox',
   '--disable-gpu',
   '--disable-quic',
+  '--no-first-run',
   '--disable-background-networking',
   '--disable-component-update',
   '--disable-sync',
 ];
+
+export const launch = (): Promise<Browser> => chromium.launch({ executablePath: EXECUTABLE!, args: ARGUMENTS });
 
 export type Language = 'en' | 'pt-BR';
 
@@ -41,7 +44,7 @@ export function useBrowser(service: Pick<Service, 'url'>): Tabs {
   let contexts: BrowserContext[] = [];
   let errors: string[] = [];
   beforeAll(async () => {
-    browser = await chromium.launch({ executablePath: EXECUTABLE!, args: ARGUMENTS });
+    browser = await launch();
   });
   afterEach(async () => {
     await Promise.all(contexts.map((context) => context.close()));
