@@ -186,7 +186,7 @@ describeInBrowser('An order in the back office', () => {
     expect(await refundsOf(order)).toHaveLength(2);
   });
 
-  it('offers no correction while it holds cashback of its customer, because the service refuses it', async () => {
+  it('offers no correction while it holds cashback, which the service refuses, until the hold is released, once', async () => {
     const order = await merchant.create({ document });
     const page = await open(order);
     const correct = page.getByRole('button', { name: 'Correct CPF' });
@@ -195,6 +195,10 @@ describeInBrowser('An order in the back office', () => {
     await page.reload();
     await page.getByRole('button', { name: 'Cancel order' }).waitFor();
     expect(await correct.count()).toBe(0);
+    await confirm(await openDialog(page, 'Release hold'));
+    await correct.waitFor();
+    expect(await merchant.order(order)).toMatchObject({ version: 3, cashback: { to_redeem: { held: '0.00' } } });
+    expect(await page.getByRole('button', { name: 'Release hold' }).count()).toBe(0);
   });
 
   it('that someone else completed is shown as it is, after the refusal to cancel it', async () => {

@@ -190,6 +190,11 @@ export const en = {
     customer_changed: 'Customer corrected',
     available: 'Cashback available',
   },
+  release: {
+    button: 'Release hold',
+    text: (held: string) =>
+      `${held} is released, and the customer pays everything in money. Then the CPF can be corrected.`,
+  },
   cancel: {
     button: 'Cancel order',
     text: (held: string) => `The order is cancelled, and ${held} is released. This cannot be undone.`,

@@ -177,6 +177,10 @@ export const ptBR: Texts = {
     customer_changed: 'Cliente corrigido',
     available: 'Cashback disponível',
   },
+  release: {
+    button: 'Liberar reserva',
+    text: (held) => `${held} são liberados, e o cliente paga tudo sem cashback. Depois, o CPF pode ser corrigido.`,
+  },
   cancel: {
     button: 'Cancelar pedido',
     text: (held) => `O pedido é cancelado, e a reserva de ${held} é liberada. Não é possível desfazer.`,

@@ -226,6 +226,16 @@ function Operations({ order, session, onChange }: OperationProps & { session: Se
       {offers('complete') && session.can('sell') && <Complete order={order} onChange={onChange} />}
       {offers('refund') && session.can('refund') && <RefundAction order={order} onChange={onChange} />}
       {canCorrect && <Correct order={order} onChange={onChange} />}
+      {offers('hold') && session.can('sell') && order.cashback.to_redeem.held !== '0.00' && (
+        <Action
+          label={t.release.button}
+          of={t.order.title(order.external_id)}
+          onDone={onChange}
+          work={async () => void (await cashback.orders.hold(order.id, { amount: '0.00' }))}
+        >
+          <p>{t.release.text(money(order.cashback.to_redeem.held))}</p>
+        </Action>
+      )}
       {offers('cancel') && session.can('sell') && (
         <Action
           label={t.cancel.button}
