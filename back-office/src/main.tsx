@@ -4,7 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { choose, language, t, useTimeZone } from './format.js';
 import { useRoute } from './hooks.js';
 import { cashback, logOut, onEnd, onIdle, onNotice, type Notice, resume, type Session } from './session.js';
-import { Action, Field, Problem } from './ui.js';
+import { Action, Field, InputError, Problem } from './ui.js';
 import { Customer } from './views/customer.js';
 import { Find } from './views/find.js';
 import { Login } from './views/login.js';
@@ -117,4 +117,4 @@ function App(): JSX.Element {
 
 document.documentElement.lang = language;
 if (isSecureContext) render(<App />, document.body);
-else render(<Problem error={t.insecure} />, document.body);
+else render(<Problem error={new InputError(t.insecure)} />, document.body);

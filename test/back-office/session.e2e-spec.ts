@@ -75,6 +75,13 @@ describeInBrowser('A session in the back office', () => {
     },
   );
 
+  it('needs HTTPS, and says so', async () => {
+    const page = await open();
+    await page.addInitScript(`Object.defineProperty(window, 'isSecureContext', { value: false })`);
+    await page.reload();
+    expect(await page.locator('body').innerText()).toBe('This page needs HTTPS.');
+  });
+
   it('is the same after a reload, and ends with the button', async () => {
     const page = await enter(support);
     const before = await sessionsOf(support);
