@@ -66,16 +66,30 @@ export class Channel {
       'webhook-timestamp': Math.floor(+now / SECOND_MS),
       'webhook-signature': this.signers.map((signer) => signer.sign(id, now, body)).join(' '),
     };
-    const { request } = this.#url.protocol === 'https:' ? https : http;
-    const signal = AbortSignal.timeout(timeoutMs);
-    const sending = request(this.#url, { method: 'POST', agent: this.#agent, headers, signal }).end(body);
-    // After the head of the response, an error only ends the reading of the body.
-    sending.on('error', () => undefined);
-    // The signal also ends the waiting for a response that switches protocols, which closes without an error.
-    const [response] = (await once(sending, 'response', { signal })) as [IncomingMessage];
+    const response = await this.#respond(headers, body, AbortSignal.timeout(timeoutMs));
     const { statusCode: status = null, headers: answered } = response;
     const retryAfterMs = retryAfter(answered['retry-after'], now);
     return { status, error: null, response: await beginningOf(response), retryAfterMs };
+  }
+
+  /**
+   * Resolves to the head of the response. A receiver may close a connection just when it is used again: then the
+   * request goes over a new one, as https://nodejs.org/api/http.html#requestreusedsocket says.
+   */
+  async #respond(headers: http.OutgoingHttpHeaders, body: string, signal: AbortSignal): Promise<IncomingMessage> {
+    const { request } = this.#url.protocol === 'https:' ? https : http;
+    const sending = request(this.#url, { method: 'POST', agent: this.#agent, headers, signal }).end(body);
+    // After the head of the response, an error only ends the reading of the body.
+    sending.on('error', () => undefined);
+    try {
+      // The signal also ends the waiting for a response that switches protocols, which closes without an error.
+      const [response] = (await once(sending, 'response', { signal })) as [IncomingMessage];
+      return response;
+    } catch (error) {
+      if (sending.reusedSocket && ['ECONNRESET', 'EPIPE'].includes((error as NodeJS.ErrnoException).code ?? ''))
+        return this.#respond(headers, body, signal);
+      throw error;
+    }
   }
 }
 

@@ -7,7 +7,7 @@ import { aDocument, aMerchant } from '../support/factories.js';
 import { type Answering, answerWith, deliver, type Receiver } from '../support/receiver.js';
 import { anEndpoint, endpointOf, settled, someEvents, rowOf, until, useWebhooks } from '../support/webhooks.js';
 
-const { service, merchant, aReceiver } = useWebhooks();
+const { service, merchant, aReceiver, aRawReceiver } = useWebhooks();
 const admin = new AdminCommandLine(service);
 
 /** Answers when the test says so. */
@@ -79,6 +79,29 @@ describe('what a delivery sends', () => {
     await deliver(service);
     expect(await endpointOf(merchant, endpoint)).toMatchObject({ cursor: 20, failures: 0 });
     expect(receiver.sequences()).toEqual(range(1, 20));
+  });
+
+  it('a receiver that closes a connection just when it is used again gets each event, without a failure', async () => {
+    const used = new Set<object>();
+    const receiver = await aRawReceiver((socket) => {
+      if (used.has(socket)) return void socket.destroy();
+      used.add(socket);
+      socket.write('HTTP/1.1 204 No Content\r\n\r\n');
+    });
+    const endpoint = await anEndpoint(merchant, receiver);
+    await someEvents(merchant, 5);
+    await deliver(service);
+    expect(await endpointOf(merchant, endpoint)).toMatchObject({ cursor: 5, behind: 0, failures: 0 });
+    expect(receiver.connections()).toBe(5);
+  });
+
+  it('a receiver that closes every connection before it answers fails after one attempt', async () => {
+    const receiver = await aRawReceiver((socket) => void socket.destroy());
+    const endpoint = await anEndpoint(merchant, receiver);
+    await someEvents(merchant, 1);
+    await deliver(service);
+    expect(await endpointOf(merchant, endpoint)).toMatchObject({ cursor: 0, behind: 1, failures: 1 });
+    expect(receiver.connections()).toBe(1);
   });
 
   it('the cursor advances with each accepted event, and not before', async () => {
