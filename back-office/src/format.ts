@@ -1,5 +1,5 @@
 import { CashbackError } from '@cashback/client';
-import { isDocument } from '../../src/common/document.js';
+import { isDocument, withoutPunctuation, withPunctuation } from '../../src/common/document.js';
 import { en, type Texts } from './texts/en.js';
 import { ptBR } from './texts/pt-br.js';
 
@@ -66,12 +66,14 @@ export function addDays(value: string, days: number): string {
   return date.toISOString().slice(0, 10);
 }
 
-/** @returns the first day of the month that is this number of months from this one */
-export function monthFromNow(months: number): string {
-  const date = new Date(`${dayFromToday(0).slice(0, 7)}-01`);
+/** @returns the first day of the month that is this number of months from that of a day */
+export function addMonths(value: string, months: number): string {
+  const date = new Date(`${value.slice(0, 7)}-01`);
   date.setUTCMonth(date.getUTCMonth() + months);
   return date.toISOString().slice(0, 10);
 }
+
+export const monthFromNow = (months: number): string => addMonths(dayFromToday(0), months);
 
 /**
  * Reads an amount as people in Brazil write it: `1.234,50`, `R$ 10` or `10.5`. Others could be read in two ways, such
@@ -93,13 +95,10 @@ export function amountOf(text: string, member = 'amount'): string {
 export const staffId = (id: string): string => `BO-${dayFromToday(0)}-${id.slice(0, 8)}`;
 
 /** @returns the digits and letters of a CPF or CNPJ */
-export const documentOf = (text: string): string => text.replaceAll(/[.\-/\s]/g, '').toUpperCase();
+export const documentOf = (text: string): string => withoutPunctuation(text).replaceAll(/\s/g, '').toUpperCase();
 
 /** @returns a CPF or CNPJ with punctuation; hidden, only its end; an erased customer has none */
 export function documentText(document: string, hidden = true): string {
   if (!isDocument(document)) return t.customer.erased;
-  const shown = hidden ? '•'.repeat(document.length - 4) + document.slice(-4) : document;
-  return document.length === 11
-    ? shown.replace(/^(...)(...)(...)(..)$/, '$1.$2.$3-$4')
-    : shown.replace(/^(..)(...)(...)(....)(..)$/, '$1.$2.$3/$4-$5');
+  return withPunctuation(hidden ? '•'.repeat(document.length - 4) + document.slice(-4) : document);
 }

@@ -217,6 +217,15 @@ export function Copy({ text }: { text: string }): JSX.Element {
   );
 }
 
+/** Gives the browser a file. */
+export function save(text: string, type: string, name: string): void {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(new Blob([text], { type }));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}
+
 const Refusal = createContext<Values>({});
 
 interface FieldProps {

@@ -10,6 +10,12 @@ export function isDocument(text: string): boolean {
 /** `529.982.247-25` as it is stored, `52998224725`. */
 export const withoutPunctuation = (text: string): string => text.replace(/[./-]/g, '');
 
+/** `52998224725` as people write it, also if some of it is masked. Texts of other lengths stay. */
+export const withPunctuation = (text: string): string =>
+  text.length === 11
+    ? text.replace(/^(...)(...)(...)(..)$/, '$1.$2.$3-$4')
+    : text.replace(/^(..)(...)(...)(....)(..)$/, '$1.$2.$3/$4-$5');
+
 export function hasValidCheckDigits(text: string): boolean {
   if (!isDocument(text) || /^(\d)\1+$/.test(text)) return false;
   // The weights from the right: 2 to 11 for a CPF; 2 to 9, then from 2 again, for a CNPJ.

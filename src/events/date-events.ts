@@ -35,10 +35,10 @@ const KINDS = {
 };
 
 /**
- * A date is announced when no transaction that adds a credit with this date is open any more. The clocks of instances
- * may differ by a minute.
+ * How much later than its instant a change is committed, at most: a transaction takes seconds, and the clocks of
+ * instances may differ by a minute. A date is announced when no transaction that adds a credit with it is open.
  */
-const MARGIN_MS = 2 * MINUTE_MS;
+export const MARGIN_MS = 2 * MINUTE_MS;
 
 /** The position where all wallets of an instant have been announced. No ID is greater. */
 const LAST_WALLET = '~';

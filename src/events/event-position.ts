@@ -1,23 +1,18 @@
 import { Between, type EntityManager, MoreThanOrEqual } from 'typeorm';
-import { after, MINUTE_MS } from '../common/clock.js';
+import { after } from '../common/clock.js';
 import type { EventFeed } from '../merchants/event-feed.entity.js';
+import { MARGIN_MS } from './date-events.js';
 import { FeedEvent } from './event.entity.js';
-
-/**
- * How much earlier than one before it an event of a feed can be. A transaction takes seconds, and the clocks of
- * instances may differ by a minute.
- */
-const DISORDER_MS = 2 * MINUTE_MS;
 
 /**
  * Returns the position before the first event that happened at an instant or later, or that of the newest event. No
  * index has the instants: a binary search by sequence, which reads 24 of ten million events, finds where they begin to
- * be later than the disorder before the instant. So the first event is among those of the next two minutes.
+ * be later than the margin before the instant. So the first event is among those of the next two minutes.
  */
 export async function positionBefore(manager: EntityManager, feed: EventFeed, instant: Date): Promise<number> {
   const { merchantId, oldestSequence, lastSequence } = feed;
   const select = { merchantId: true, sequence: true, occurredAt: true } as const;
-  const early = after(instant, -DISORDER_MS);
+  const early = after(instant, -MARGIN_MS);
   let [low, high] = [oldestSequence, lastSequence + 1];
   while (low < high) {
     const sequence = Math.floor((low + high) / 2);

@@ -1,3 +1,5 @@
+import { withPunctuation } from '../common/document.js';
+
 /** The texts of callers: a spreadsheet must not take them for a number, a date or a formula. */
 const TEXTS = new Set([
   ...['name', 'store', 'in_store', 'document', 'completed_by', 'by'],
@@ -49,7 +51,8 @@ export function csvOf(
     columns.map((column) => {
       const text = textOf((row as Record<string, unknown>)[column]);
       if (TEXTS.has(column.split('.').at(-1)!))
-        return withoutFormula(isBrazilian ? withPunctuation(column, text) : text);
+        // A spreadsheet would take a CPF for a number, without its leading zeros.
+        return withoutFormula(isBrazilian && column === 'document' ? withPunctuation(text) : text);
       return isBrazilian ? inBrazilian(text) : text;
     }),
   );
@@ -68,14 +71,6 @@ function textOf(value: unknown): string {
 }
 
 const withoutFormula = (text: string): string => (/^[=+\-@\t\r\n]/.test(text) ? `'${text}` : text);
-
-/** A spreadsheet would take a CPF for a number, without its leading zeros. */
-const withPunctuation = (column: string, text: string): string =>
-  column !== 'document'
-    ? text
-    : text
-        .replace(/^(\d{3})(\d{3})(\d{3})(\d\d)$/, '$1.$2.$3-$4')
-        .replace(/^(\w\w)(\w{3})(\w{3})(\w{4})(\d\d)$/, '$1.$2.$3/$4-$5');
 
 const inBrazilian = (text: string): string =>
   text

@@ -1,14 +1,12 @@
 import { beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
-import { confirm, describeInBrowser, useBrowser, openDialog } from '../support/browser.js';
+import { confirm, describeInBrowser, openDialog, plain, useBrowser } from '../support/browser.js';
 import { aDocument, aMerchant, aUser, grant } from '../support/factories.js';
 import type { Order, Refund, Shop } from '../support/shop.js';
 import { useService } from '../support/use-service.js';
 
 // A clock of its own: an order expires.
 const { service, merchant } = useService();
-
-const plain = (text: string): string => text.replaceAll(' ', ' ');
 
 describeInBrowser('An order in the back office', () => {
   const { enter } = useBrowser(service);

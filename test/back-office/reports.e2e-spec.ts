@@ -1,13 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { beforeAll, expect, it } from '@jest/globals';
-import { describeInBrowser, useBrowser } from '../support/browser.js';
+import { describeInBrowser, plain, useBrowser } from '../support/browser.js';
 import { aDocument, aUser, grant } from '../support/factories.js';
 import type { Shop } from '../support/shop.js';
 import { useService } from '../support/use-service.js';
 
 const { service, merchant } = useService();
-
-const plain = (text: string): string => text.replaceAll(' ', ' ');
 
 describeInBrowser('Reports in the back office', () => {
   const { enter } = useBrowser(service);

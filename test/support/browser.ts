@@ -102,3 +102,6 @@ export async function loaded(page: Page): Promise<void> {
   while ((await page.locator('.skeleton').count()) > 0)
     await page.locator('.skeleton').first().waitFor({ state: 'detached' });
 }
+
+/** A text without the no-break spaces of amounts. */
+export const plain = (text: string): string => text.replaceAll('\u00a0', ' ');

@@ -15,6 +15,7 @@ import {
   Field,
   Money,
   PagedTable,
+  save,
   Section,
   Skeleton,
   Tile,
@@ -142,15 +143,6 @@ function Privacy({ wallet }: { wallet: Wallet }): JSX.Element {
       </Action>
     </>
   );
-}
-
-/** Gives the browser a file. */
-export function save(text: string, type: string, name: string): void {
-  const link = window.document.createElement('a');
-  link.href = URL.createObjectURL(new Blob([text], { type }));
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }
 
 const orderColumns: Column<Order>[] = [

@@ -1,32 +1,16 @@
 import type { LedgerRow } from '@cashback/client';
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { language, month, monthFromNow, t } from '../format.js';
+import { addMonths, language, month, monthFromNow, t } from '../format.js';
 import { go, useLoad, useOnce } from '../hooks.js';
 import { cashback } from '../session.js';
-import { Await, type Column, Money, Problem, Section, Table } from '../ui.js';
-import { save } from './customer.js';
+import { Await, type Column, Problem, save, Section, Table } from '../ui.js';
+import { amountColumns } from './today.js';
 
-const AMOUNTS = [
-  'opening',
-  'earned',
-  'granted',
-  'redeemed',
-  'returned',
-  'taken_back',
-  'voided',
-  'expired',
-  'closing',
-  'closing_debt',
-] as const;
-
-const amounts: Column<LedgerRow>[] = [
-  ...AMOUNTS.map((name) => ({
-    head: t.measure[name],
-    cell: (row: LedgerRow) => <Money of={row[name]} />,
-    isNumber: true,
-  })),
-];
+const amounts = amountColumns(
+  ...(['opening', 'earned', 'granted', 'redeemed', 'returned', 'taken_back', 'voided'] as const),
+  ...(['expired', 'closing', 'closing_debt'] as const),
+);
 
 const storeColumns: Column<LedgerRow>[] = [
   { head: t.field.store, cell: ({ store }) => (store === undefined ? t.months.all : (store ?? t.noStore)) },
@@ -68,7 +52,7 @@ export function Months({ month: chosen = monthFromNow(0) }: { month: string | un
 }
 
 function Month({ from }: { from: string }): JSX.Element {
-  const period = { from, to: nextMonth(from) };
+  const period = { from, to: addMonths(from, 1) };
   const stores = useLoad((signal) => cashback.reports.ledger({ ...period, by: 'store' }, { signal }), [from]);
   const shown = useRef<HTMLDivElement>(null);
   useEffect(() => {
@@ -88,12 +72,6 @@ function Month({ from }: { from: string }): JSX.Element {
       </Section>
     </div>
   );
-}
-
-function nextMonth(from: string): string {
-  const date = new Date(from);
-  date.setUTCMonth(date.getUTCMonth() + 1);
-  return date.toISOString().slice(0, 10);
 }
 
 function Csv(props: { label: string; period: { from: string; to: string }; by: 'month' | 'store' }): JSX.Element {

@@ -103,10 +103,11 @@ function Cashback({ order, left }: { order: OrderDto; left: string | undefined }
   const { to_redeem, to_receive } = order.cashback;
   const { taken_back, limited_by, expires_on, status } = to_receive;
   const used = (['held', 'lapsed', 'redeemed', 'returned'] as const).filter((name) => to_redeem[name] !== '0.00');
+  const answer = answerOf(order, left);
   return (
     <Section title={t.order.cashback}>
       <blockquote>
-        {answerOf(order, left)} <Copy text={answerOf(order, left)} />
+        {answer} <Copy text={answer} />
       </blockquote>
       <Facts
         of={[

@@ -91,7 +91,8 @@ function Days({ rows }: { rows: LedgerRow[] }): JSX.Element {
   );
 }
 
-const amountColumns = (...names: Exclude<Measure, 'orders'>[]): Column<LedgerRow>[] =>
+/** The columns of a ledger's amounts. */
+export const amountColumns = (...names: Exclude<keyof typeof t.measure, 'orders'>[]): Column<LedgerRow>[] =>
   names.map((name) => ({ head: t.measure[name], cell: (row) => <Money of={row[name]} />, isNumber: true }));
 
 const measureColumns: Column<LedgerRow>[] = [
