@@ -16,7 +16,7 @@ const LAYERS = [
   ['webhooks', 'reports'],
   ['privacy'],
   ['reconcile', 'audit'],
-  ['sweeps'],
+  ['sweeps', 'sandbox'],
   ['health'],
   ['admin'],
 ];

@@ -4,6 +4,15 @@ import { ID, NO_ACTION, TABLE_OPTIONS, word } from '../src/database/migration-st
 /** Merchants with their cashback policies, their API users, and the sessions and token sets of these users. */
 export class CreateMerchants1763640000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
+    // One row: whether the database is a sandbox. The first start of the service writes it.
+    await runner.query(`
+      CREATE TABLE IF NOT EXISTS deployment (
+        id   INT NOT NULL,
+        kind ${word()} NOT NULL,
+        PRIMARY KEY (id),
+        CONSTRAINT ck_deployment_id CHECK (id = 1),
+        CONSTRAINT ck_deployment_kind CHECK (kind IN ('live', 'sandbox'))
+      ) ${TABLE_OPTIONS}`);
     await runner.query(`
       CREATE TABLE IF NOT EXISTS merchants (
         id         ${ID} NOT NULL,
@@ -11,6 +20,17 @@ export class CreateMerchants1763640000000 implements MigrationInterface {
         policy     JSON NOT NULL,
         created_at DATETIME(3) NOT NULL,
         PRIMARY KEY (id)
+      ) ${TABLE_OPTIONS}`);
+    // Only a sandbox has any.
+    await runner.query(`
+      CREATE TABLE IF NOT EXISTS sandbox_clocks (
+        merchant_id    ${ID} NOT NULL,
+        stands_at      DATETIME(3) NULL,
+        target         DATETIME(3) NULL,
+        first_sequence BIGINT NULL,
+        last_sequence  BIGINT NULL,
+        PRIMARY KEY (merchant_id),
+        CONSTRAINT fk_sandbox_clocks_merchant FOREIGN KEY (merchant_id) REFERENCES merchants (id) ${NO_ACTION}
       ) ${TABLE_OPTIONS}`);
     await runner.query(`
       CREATE TABLE IF NOT EXISTS policy_versions (
@@ -71,7 +91,15 @@ export class CreateMerchants1763640000000 implements MigrationInterface {
   }
 
   async down(runner: QueryRunner): Promise<void> {
-    for (const table of ['token_sets', 'sessions', 'api_users', 'policy_versions', 'merchants'])
+    for (const table of [
+      'token_sets',
+      'sessions',
+      'api_users',
+      'policy_versions',
+      'sandbox_clocks',
+      'merchants',
+      'deployment',
+    ])
       await runner.query(`DROP TABLE IF EXISTS ${table}`);
   }
 }

@@ -45,18 +45,19 @@ export class CreateEvents1763640000004 implements MigrationInterface {
         INDEX ix_events_subject (subject_id),
         CONSTRAINT fk_events_feed FOREIGN KEY (merchant_id) REFERENCES event_feeds (merchant_id) ${NO_ACTION}
       ) ${TABLE_OPTIONS}`);
-    // How far the credits' dates have been announced, for all merchants.
+    // How far the credits' dates have been announced, for all merchants; for those whose clocks stand still, for each.
     await runner.query(`
       CREATE TABLE IF NOT EXISTS event_sweeps (
         kind         ${word()} NOT NULL,
+        merchant_id  ${word(36)} NOT NULL,
         done_until   DATETIME(3) NOT NULL,
         after_wallet ${word(36)} NOT NULL,
-        PRIMARY KEY (kind)
+        PRIMARY KEY (kind, merchant_id)
       ) ${TABLE_OPTIONS}`);
     // There are no earlier credits.
     await runner.query(`
       INSERT IGNORE INTO event_sweeps
-      VALUES ('available', UTC_TIMESTAMP(3), '~'), ('expiring', UTC_TIMESTAMP(3) + INTERVAL 7 DAY, '~')`);
+      VALUES ('available', '', UTC_TIMESTAMP(3), '~'), ('expiring', '', UTC_TIMESTAMP(3) + INTERVAL 7 DAY, '~')`);
     await runner.query(`
       CREATE TABLE IF NOT EXISTS webhook_endpoints (
         id              ${ID} NOT NULL,

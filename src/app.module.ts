@@ -16,6 +16,7 @@ import { RateLimitGuard } from './rate-limits/rate-limit.guard.js';
 import { RateLimitsModule } from './rate-limits/rate-limits.module.js';
 import { ReconcileModule } from './reconcile/reconcile.module.js';
 import { ReportsModule } from './reports/reports.module.js';
+import { SandboxModule } from './sandbox/sandbox.module.js';
 import { SCHEMA } from './schema.js';
 import { SweepsModule } from './sweeps/sweeps.module.js';
 import { TracingModule } from './tracing/tracing.js';
@@ -32,7 +33,7 @@ export class AppModule {
       module: AppModule,
       imports: [
         ConfigModule.with(config),
-        ClockModule,
+        config.SANDBOX ? SandboxModule : ClockModule,
         DatabaseModule.with(SCHEMA, REQUEST_QUERY_TIMEOUT_MS),
         HttpModule,
         RateLimitsModule,

@@ -20,6 +20,7 @@ import { WebhookEndpoint } from './webhooks/webhook-endpoint.entity.js';
 import { CustomerChange } from './orders/customer-change.entity.js';
 import { Order } from './orders/order.entity.js';
 import { LedgerDay } from './reports/ledger-day.entity.js';
+import { MerchantClock } from './sandbox/sandbox-clock.entity.js';
 import { Refund } from './orders/refund.entity.js';
 import { RateLimit } from './rate-limits/rate-limit.entity.js';
 import { dataSourceOptions, type Schema } from './database/data-source.js';
@@ -57,6 +58,7 @@ export const SCHEMA = {
     LedgerDay,
     WebhookEndpoint,
     RateLimit,
+    MerchantClock,
     AuditRecord,
   ],
   migrations: await migrations(),

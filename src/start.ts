@@ -3,6 +3,7 @@ import { NestFactory } from '@nestjs/core';
 import { AppModule } from './app.module.js';
 import { createLogger, NestLogger } from './logging/logger.js';
 import { loadProcessConfig } from './config/config.js';
+import { isLoopback } from './config/network.js';
 import { APP_OPTIONS, configureApp } from './configure-app.js';
 import { httpAdapter } from './http/http-server.js';
 import { SweepsService } from './sweeps/sweeps.service.js';
@@ -10,6 +11,7 @@ import { SweepsService } from './sweeps/sweeps.service.js';
 export async function start(): Promise<void> {
   const config = loadProcessConfig();
   const logger = createLogger(config);
+  if (config.SANDBOX) logger.info('this is a sandbox: merchants for everybody, with clocks that can be moved');
   const app = await NestFactory.create(AppModule.with(config), httpAdapter(), {
     ...APP_OPTIONS,
     logger: new NestLogger(logger),
@@ -28,5 +30,5 @@ export async function start(): Promise<void> {
 
 function listensOnLoopback(server: Server): boolean {
   const listening = server.address();
-  return typeof listening === 'object' && listening !== null && /^(127\.|::1$)/.test(listening.address);
+  return typeof listening === 'object' && listening !== null && isLoopback(listening.address);
 }

@@ -1,6 +1,6 @@
 // @ts-check
 /**
- * Writes what the TypeScript client has of the OpenAPI document of the build, which tools/openapi.mjs writes: the types,
+ * Writes what the TypeScript client has of the OpenAPI document of a sandbox, which tools/openapi.mjs writes: the types,
  * and a table of the operations.
  *
  * node tools/client.mjs [folder]   the default folder is that of the client, whose files are committed
@@ -9,7 +9,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { createClient } from '@hey-api/openapi-ts';
 import { format } from 'prettier';
 
-const DOCUMENT = `${process.cwd()}/dist/openapi.json`;
+/** That of a sandbox has all operations. */
+const DOCUMENT = `${process.cwd()}/dist/openapi-sandbox.json`;
 const folder = process.argv[2] ?? 'clients/typescript/src/generated';
 
 /** `OrderDto` is `Order`. @param {string} name */

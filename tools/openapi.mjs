@@ -1,32 +1,36 @@
 // @ts-check
 /**
- * Writes the OpenAPI document of the build to dist/openapi.json and lints it. The application is only
- * described, not started: no database is needed.
+ * Writes the OpenAPI documents of the build, that of a live service and that of a sandbox, which has more operations, to
+ * dist/openapi.json and dist/openapi-sandbox.json, and lints them. The application is only described, not started: no
+ * database is needed.
  */
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { NestFactory } from '@nestjs/core';
 
-const FILE = 'dist/openapi.json';
+const FILES = { 'dist/openapi.json': 'false', 'dist/openapi-sandbox.json': 'true' };
 
 // The build is not there when this file is checked, so its modules are named at run time.
 const { AppModule } = await import(new URL('../dist/src/app.module.js', import.meta.url).href);
 const { loadConfig } = await import(new URL('../dist/src/config/config.js', import.meta.url).href);
 const { openApiDocument } = await import(new URL('../dist/src/openapi/document.js', import.meta.url).href);
 
-const config = loadConfig({
-  NODE_ENV: 'test',
-  DATABASE_URL: 'mysql://nobody@localhost/nothing',
-  PUBLIC_URL: 'https://cashback.invalid',
-  JWT_SECRET: 'no-token-is-signed-with-this-secret',
-});
-const app = await NestFactory.create(AppModule.with(config), { preview: true, logger: false });
-writeFileSync(FILE, JSON.stringify(openApiDocument(app), null, 2));
+for (const [file, SANDBOX] of Object.entries(FILES)) {
+  const config = loadConfig({
+    NODE_ENV: 'test',
+    DATABASE_URL: 'mysql://nobody@localhost/nothing',
+    PUBLIC_URL: 'https://cashback.invalid',
+    JWT_SECRET: 'no-token-is-signed-with-this-secret',
+    SANDBOX,
+  });
+  const app = await NestFactory.create(AppModule.with(config), { preview: true, logger: false });
+  writeFileSync(file, JSON.stringify(openApiDocument(app), null, 2));
+}
 
 /** @type {[program: string, ...args: string[]][]} */
 const LINTERS = [
-  ['redocly', 'lint', FILE],
-  ['spectral', 'lint', '--ruleset', '.spectral.yaml', '--fail-severity', 'hint', FILE],
+  ['redocly', 'lint', ...Object.keys(FILES)],
+  ['spectral', 'lint', '--ruleset', '.spectral.yaml', '--fail-severity', 'hint', ...Object.keys(FILES)],
 ];
 // They would report their use and look for newer versions of themselves.
 const env = {

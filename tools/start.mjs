@@ -134,6 +134,7 @@ const environment = (port, databaseUrl) => ({
   ...process.env,
   NODE_ENV: process.env['NODE_ENV'] || 'development',
   PORT: String(port),
+  SANDBOX: process.env['SANDBOX'] || 'true',
   DATABASE_URL: databaseUrl,
   // The URL is complete. A password in `.env` may be that of compose.yaml's database.
   DATABASE_PASSWORD: '',

@@ -3,14 +3,16 @@ import { type DynamicModule, type INestApplicationContext, Module } from '@nestj
 import { NestFactory } from '@nestjs/core';
 import { ApiUsersModule } from '../auth/api-users.module.js';
 import { CashbackModule } from '../cashback/cashback.module.js';
-import { ClockModule } from '../common/clock.js';
 import { createLogger, NestLogger } from '../logging/logger.js';
 import { type Config, ConfigModule, loadProcessConfig } from '../config/config.js';
 import { DatabaseModule } from '../database/database.module.js';
 import { MerchantsModule } from '../merchants/merchants.module.js';
+import { DataSource } from 'typeorm';
 import { ReconcileModule } from '../reconcile/reconcile.module.js';
 import { LoginCounts } from '../rate-limits/login-counts.js';
 import { SCHEMA } from '../schema.js';
+import { MerchantClock } from '../sandbox/sandbox-clock.entity.js';
+import { SandboxClock, SandboxClockModule } from '../sandbox/sandbox-clock.js';
 import { WalletReadsService } from '../wallets/wallet-reads.service.js';
 import { AuditService } from '../audit/audit.service.js';
 import { RecordsService } from './records.service.js';
@@ -43,7 +45,7 @@ class AdminModule {
       module: AdminModule,
       imports: [
         ConfigModule.with(config),
-        ClockModule,
+        SandboxClockModule,
         DatabaseModule.with(SCHEMA),
         MerchantsModule,
         ApiUsersModule,
@@ -93,6 +95,8 @@ export async function runWithServices(command: (services: INestApplicationContex
     abortOnError: false,
   });
   try {
+    // Of a sandbox. A live database has none.
+    services.get(SandboxClock).keep(await services.get(DataSource).getRepository(MerchantClock).find());
     const result = await command(services);
     if (result !== undefined) printRecord(result as object);
   } finally {

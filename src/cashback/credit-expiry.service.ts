@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../common/clock.js';
-import { ALL_MERCHANTS } from '../database/by-merchant.js';
+import { ALL_MERCHANTS, sweptMerchants } from '../database/by-merchant.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
-import { doEach, progressOf, type SweepProgress, type SweepTask } from '../common/sweep.js';
+import { type DatedTask, doEach, progressOf, type SweepProgress } from '../common/sweep.js';
 import { ownerKey, type Wallet, type WalletOwner } from './wallet.entity.js';
 import { loadExpired } from './wallet-credits.js';
 import { WalletStore } from './wallet.store.js';
@@ -10,16 +10,20 @@ import { WalletStore } from './wallet.store.js';
 /** How many expired credits are looked up at a time, and how many of a wallet one transaction writes off. */
 const LIMIT = 500;
 
-const DUE = `/* ${ALL_MERCHANTS} */
+const due = (index: string, merchants: string): string => `/* ${ALL_MERCHANTS} */
   SELECT due.*, w.document FROM wallets w JOIN (
     SELECT wallet_id AS id, merchant_id AS merchantId, expires_at AS expiresAt
-      FROM cashback_credits FORCE INDEX (ix_cashback_credits_due)
-     WHERE is_open = 1 AND expires_at <= ? ORDER BY expires_at LIMIT ?) due ON w.id = due.id AND w.merchant_id = due.merchantId
+      FROM cashback_credits FORCE INDEX (${index})
+     WHERE is_open = 1 AND expires_at <= ? AND ${merchants} ORDER BY expires_at LIMIT ?) due ON w.id = due.id AND w.merchant_id = due.merchantId
    ORDER BY due.expiresAt`;
+
+const NEXT = `
+  SELECT MIN(expires_at) AS at FROM cashback_credits FORCE INDEX (ix_cashback_credits_merchant)
+   WHERE merchant_id = ? AND is_open = 1`;
 
 /** Writes off what remains of expired credits. It cannot be spent before that either: the dates decide. */
 @Injectable()
-export class CreditExpiryService implements SweepTask {
+export class CreditExpiryService implements DatedTask {
   constructor(
     private readonly unitOfWork: UnitOfWork,
     private readonly wallets: WalletStore,
@@ -30,11 +34,13 @@ export class CreditExpiryService implements SweepTask {
    * Writes off the credits that expired first, each wallet in its own transaction. Wallets that another transaction has
    * locked are left for the next time.
    */
-  async run(): Promise<SweepProgress> {
-    const now = this.clock.now();
+  async run(merchantId?: string): Promise<SweepProgress> {
+    const now = this.clock.now(merchantId);
     type Due = Pick<Wallet, 'id' | keyof WalletOwner> & { expiresAt: Date };
-    const due = await this.unitOfWork.statement((manager) => manager.query<Due[]>(DUE, [now, LIMIT]));
-    const owners = new Map(due.map((wallet) => [wallet.id, wallet]));
+    const [merchants, parameters] = sweptMerchants(merchantId);
+    const sql = due(`ix_cashback_credits_${merchantId === undefined ? 'due' : 'merchant'}`, merchants);
+    const found = await this.unitOfWork.statement((manager) => manager.query<Due[]>(sql, [now, ...parameters, LIMIT]));
+    const owners = new Map(found.map((wallet) => [wallet.id, wallet]));
     await doEach(owners.values(), (owner) =>
       this.unitOfWork.transaction(async (manager, record) => {
         const { wallets } = await this.wallets.lockAll(manager, [owner], 'skip_locked');
@@ -44,6 +50,13 @@ export class CreditExpiryService implements SweepTask {
         await this.wallets.save(manager, record, [locked]);
       }),
     );
-    return progressOf(due, LIMIT, now);
+    return progressOf(found, LIMIT, now);
+  }
+
+  async nextOf(merchantId: string): Promise<Date | undefined> {
+    const [next] = await this.unitOfWork.statement((manager) =>
+      manager.query<{ at: Date | null }[]>(NEXT, [merchantId]),
+    );
+    return next?.at ?? undefined;
   }
 }

@@ -57,6 +57,15 @@ export function formatRate(bps: number): string {
   return `${Math.floor(bps / BPS_IN_WHOLE)}.${decimals.replace(/0{1,2}$/, '')}`;
 }
 
+/** The largest rate is 1, which is 100 %. */
+export const RATE_PATTERN = /^(0(\.\d{1,4})?|1(\.0{1,4})?)$/;
+
+/** Parses a decimal string such as `"0.05"` as basis points: 500. */
+export function parseRate(text: string): number {
+  if (!RATE_PATTERN.test(text)) throw new RangeError(`not a rate: ${text}`);
+  return Math.round(Number(text) * BPS_IN_WHOLE);
+}
+
 /** Formats a rate for operators: `500` basis points are `"5%"`, `725` are `"7.25%"`. */
 export function formatPercent(bps: number): string {
   if (!Number.isSafeInteger(bps) || bps < 0) throw new RangeError(`not a rate in basis points: ${bps}`);

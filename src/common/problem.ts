@@ -213,6 +213,14 @@ export const PROBLEMS = {
       'another API user with the permission "users" can change this one; POST /auth/password changes a password',
     example: { instance: `/users/${ID}` },
   }),
+  clock_backwards: problem<{ now: string; errors: Fault[] }>(409, 'A clock only moves forward', 'fix_request', {
+    members: {
+      now: { type: 'string', format: 'date-time', description: 'The clock.', example: '2026-12-03T03:00:00.000Z' },
+      errors: errors({ pointer: '/now', detail: 'must not be before the clock' }),
+    },
+    detail: ({ now }) => `the clock is at ${now}`,
+    example: { instance: '/sandbox/clock' },
+  }),
   events_expired: problem(410, 'Events after this sequence are no longer kept', 'fix_request', {
     members: {
       oldest: { type: 'integer', minimum: 1, description: 'The oldest `sequence` that is kept.', example: 1200 },

@@ -1,7 +1,17 @@
 /** Work that is done regularly. Instances share it: what one has locked, the others skip. */
 export interface SweepTask {
-  /** Does the part that is due first. */
-  run(): Promise<SweepProgress>;
+  /**
+   * Does the part that is due first.
+   *
+   * @param merchantId for this merchant alone, whose clock stands still. Without it, for all others.
+   */
+  run(merchantId?: string): Promise<SweepProgress>;
+}
+
+/** Work that dates ask for. */
+export interface DatedTask extends SweepTask {
+  /** Returns the instant at which the next work of a merchant is due, or was; undefined if there is none. */
+  nextOf(merchantId: string): Promise<Date | undefined>;
 }
 
 export interface SweepProgress {

@@ -15,7 +15,7 @@ import {
   validateSync,
 } from 'class-validator';
 import { databaseUrlFault, withPassword } from './database-url.js';
-import { allowedOrigins, isPublicUrl, trustedProxies } from './network.js';
+import { allowedOrigins, isLoopback, isPublicUrl, trustedProxies } from './network.js';
 import { isSigningSecret, previousSecrets } from './signing-secrets.js';
 
 /**
@@ -74,6 +74,10 @@ export class Config {
 
   @IntegerBetween(1, 3600)
   readonly KEEP_ALIVE_SECONDS: number = 65;
+
+  /** What a sandbox adds is in `src/sandbox`. Its requests do not share statements, so that each has its own time. */
+  @Flag()
+  readonly SANDBOX: boolean = false;
 
   @Flag()
   readonly DOCS: boolean = true;
@@ -151,6 +155,10 @@ export class Config {
     (value, { NODE_ENV }: Config) => value !== 'true' || NODE_ENV !== 'production',
     'must be false in production: with it, webhooks reach private addresses',
   )
+  @Satisfies(
+    (value, { SANDBOX, HOST }: Config) => value !== 'true' || !SANDBOX || isLoopback(HOST),
+    'must be false in a sandbox that listens beyond loopback: anybody can create a merchant there',
+  )
   readonly WEBHOOK_ALLOW_PRIVATE: boolean = false;
 
   @IsOptional()
@@ -200,7 +208,8 @@ export function loadConfig(env: Record<string, string | undefined>): Readonly<Co
   });
   if (faults.length > 0) throw new ConfigError(faults);
   const DATABASE_URL = withPassword(config.DATABASE_URL, config.DATABASE_PASSWORD);
-  return Object.freeze(Object.assign(config, { DATABASE_URL }));
+  const { SANDBOX, BATCH } = config;
+  return Object.freeze(Object.assign(config, { DATABASE_URL, BATCH: BATCH && !SANDBOX }));
 }
 
 /** @param defaults values for variables that are set neither in the environment nor in `.env`. */

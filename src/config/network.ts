@@ -47,6 +47,9 @@ function isOrigin(text: string): boolean {
   return /^https?:\/\//.test(text) && URL.canParse(text) && new URL(text).origin === text;
 }
 
+/** @param address to listen on. */
+export const isLoopback = (address: string): boolean => /^(127\.|::1$|localhost$)/.test(address);
+
 export function isPublicUrl(text: string): boolean {
   if (!/^https?:\/\//.test(text) || !URL.canParse(text)) return false;
   const { origin, pathname } = new URL(text);

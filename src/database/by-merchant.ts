@@ -4,6 +4,19 @@
  */
 export const ALL_MERCHANTS = 'all merchants';
 
+/**
+ * The condition for the merchants of a sweep: one whose clock a sandbox moves, or all whose clocks run. It is in the
+ * statement, because a filter after its LIMIT would let those that stand still keep the others waiting.
+ */
+export const sweptMerchants = (merchantId: string | undefined): [condition: string, parameters: string[]] =>
+  merchantId === undefined
+    ? ['merchant_id NOT IN (SELECT merchant_id FROM sandbox_clocks WHERE stands_at IS NOT NULL)', []]
+    : ['merchant_id = ?', [merchantId]];
+
+/** The time of the merchant of a row: that of its clock if it stands still, otherwise the parameter `:now`. */
+export const nowOf = (merchantColumn: string): string =>
+  `COALESCE((SELECT stands_at FROM sandbox_clocks c WHERE c.merchant_id = ${merchantColumn}), CAST(:now AS DATETIME(3)))`;
+
 /** Groups keys by merchant, because a sharded database can split a statement that names each merchant once. */
 export function byMerchant<Key extends { merchantId: string }, Value>(
   keys: readonly Key[],

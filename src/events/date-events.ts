@@ -7,31 +7,53 @@ import { dayOf } from '../common/calendar-days.js';
 import { after, type Clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../common/clock.js';
 import type { NewFeedEvent } from '../common/domain-event.js';
 import { formatMoney } from '../common/money.js';
-import type { SweepProgress, SweepTask } from '../common/sweep.js';
-import { ALL_MERCHANTS, byMerchant } from '../database/by-merchant.js';
+import type { DatedTask, SweepProgress } from '../common/sweep.js';
+import { ALL_MERCHANTS, byMerchant, sweptMerchants } from '../database/by-merchant.js';
 import type { UnitOfWork } from '../database/unit-of-work.js';
 import { Merchant } from '../merchants/merchant.entity.js';
-import { EventSweep } from './event.entity.js';
+import { EventSweep, RUNNING_CLOCKS } from './event.entity.js';
 
 /** How many wallets are announced in one transaction. */
 const LIMIT = 50;
 
-const dueCredits = (date: string, index: string, condition = ''): string => `/* ${ALL_MERCHANTS} */
-  SELECT ${date} AS date, wallet_id AS walletId, merchant_id AS merchantId, SUM${FREE} AS cents
+/** Which credits are announced on one of their dates. */
+interface Announced {
+  date: 'available_at' | 'expires_at';
+  index: string;
+  condition: string;
+  /** How long before the date. */
+  aheadMs: number;
+}
+
+const from = ({ index, date, condition }: Announced, merchants: string): string => `
     FROM cashback_credits FORCE INDEX (${index})
-   WHERE is_open = 1 AND (${date} = ? AND wallet_id > ? OR ${date} > ?) AND ${date} <= ? ${condition}
-   GROUP BY ${date}, wallet_id, merchant_id ORDER BY ${date}, wallet_id LIMIT ${LIMIT}`;
+   WHERE is_open = 1 AND (${date} = ? AND wallet_id > ? OR ${date} > ?) AND ${condition} AND ${merchants}`;
+
+const dueCredits = (announced: Announced, merchants: string): string => `/* ${ALL_MERCHANTS} */
+  SELECT ${announced.date} AS date, wallet_id AS walletId, merchant_id AS merchantId, SUM${FREE} AS cents
+    ${from(announced, merchants)} AND ${announced.date} <= ?
+   GROUP BY ${announced.date}, wallet_id, merchant_id ORDER BY ${announced.date}, wallet_id LIMIT ${LIMIT}`;
+
+const nextDate = (announced: Announced, merchants: string): string =>
+  `SELECT ${announced.date} AS date ${from(announced, merchants)} ORDER BY ${announced.date} LIMIT 1`;
 
 /**
  * The dates that are announced, and how long before. Cashback that is available at once was announced by its order or
  * grant. Seven days less an hour: a change of the clocks within them does not move the announcement to another day.
  */
-const KINDS = {
+const KINDS: Record<EventSweep['kind'], Announced> = {
   available: {
-    due: dueCredits('available_at', 'ix_cashback_credits_start', 'AND created_at < available_at'),
+    date: 'available_at',
+    index: 'ix_cashback_credits_start',
+    condition: 'created_at < available_at',
     aheadMs: 0,
   },
-  expiring: { due: dueCredits('expires_at', 'ix_cashback_credits_due'), aheadMs: 7 * DAY_MS - HOUR_MS },
+  expiring: {
+    date: 'expires_at',
+    index: 'ix_cashback_credits_due',
+    condition: 'TRUE',
+    aheadMs: 7 * DAY_MS - HOUR_MS,
+  },
 };
 
 /**
@@ -54,36 +76,50 @@ interface DueCredits {
  * Announces what dates change: cashback that becomes available, and cashback that expires in seven days. Dates are days
  * of the merchant, so a wallet has at most one event of each kind per day.
  */
-export class DateEvents implements SweepTask {
+export class DateEvents implements DatedTask {
   constructor(
-    private readonly kind: keyof typeof KINDS,
+    private readonly kind: EventSweep['kind'],
     private readonly unitOfWork: UnitOfWork,
     private readonly clock: Clock,
   ) {}
 
   /**
    * Announces the next wallets, in the order of their dates. The position is stored in the transaction of the events,
-   * so each wallet is announced once.
+   * so each wallet is announced once. A clock that stands still is moved while its merchant has no other transaction.
    */
-  async run(): Promise<SweepProgress> {
-    const { kind } = this;
-    const aheadMs = KINDS[kind].aheadMs - MARGIN_MS;
-    const until = after(this.clock.now(), aheadMs);
+  async run(merchantId?: string): Promise<SweepProgress> {
+    const key = { kind: this.kind, merchantId: merchantId ?? RUNNING_CLOCKS };
+    const announced = KINDS[key.kind];
+    const aheadMs = announced.aheadMs - (merchantId === undefined ? MARGIN_MS : 0);
+    const until = after(this.clock.now(merchantId), aheadMs);
+    const [merchants, parameters] = sweptMerchants(merchantId);
+    const sql = dueCredits(announced, merchants);
     const done = await this.unitOfWork.transaction(async (manager, record) => {
       const lock = { mode: 'pessimistic_write', onLocked: 'skip_locked' } as const;
-      const position = await manager.findOne(EventSweep, { where: { kind }, lock });
+      const position = await manager.findOne(EventSweep, { where: key, lock });
       if (position === null || position.doneUntil >= until) return until;
       const { doneUntil: date, afterWallet } = position;
-      const found = await manager.query<DueCredits[]>(KINDS[kind].due, [date, afterWallet, date, until]);
-      for (const [merchantId, credits] of byMerchant(found, (credit) => credit))
-        (await this.#eventsOf(manager, merchantId, credits)).forEach(record);
+      const found = await manager.query<DueCredits[]>(sql, [date, afterWallet, date, ...parameters, until]);
+      for (const [merchant, credits] of byMerchant(found, (credit) => credit))
+        (await this.#eventsOf(manager, merchant, credits)).forEach(record);
       const last = found.length < LIMIT ? { date: until, walletId: LAST_WALLET } : found.at(-1)!;
       const moved = { doneUntil: last.date, afterWallet: last.walletId };
-      const { affected } = await manager.update(EventSweep, { kind, doneUntil: date, afterWallet }, moved);
+      const { affected } = await manager.update(EventSweep, { ...key, doneUntil: date, afterWallet }, moved);
       if (affected !== 1) throw new Error('a locked position was changed by another transaction');
       return last.date;
     });
     return { hasMore: done < until, doneUntil: after(done, -aheadMs) };
+  }
+
+  /** A position of its own is needed: the merchant's clock stands still. */
+  async nextOf(merchantId: string): Promise<Date | undefined> {
+    const { kind } = this;
+    const sql = nextDate(KINDS[kind], 'merchant_id = ?');
+    const [next] = await this.unitOfWork.statement(async (manager) => {
+      const { doneUntil, afterWallet } = await manager.findOneByOrFail(EventSweep, { kind, merchantId });
+      return manager.query<{ date: Date }[]>(sql, [doneUntil, afterWallet, doneUntil, merchantId]);
+    });
+    return next && after(next.date, -KINDS[kind].aheadMs);
   }
 
   async #eventsOf(manager: EntityManager, merchantId: string, found: DueCredits[]): Promise<NewFeedEvent[]> {

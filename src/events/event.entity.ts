@@ -1,7 +1,7 @@
 import { Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import type { By } from '../common/caller.js';
 import type { FeedEventType, NewFeedEvent } from '../common/domain-event.js';
-import { ByColumn, IdColumn, InstantColumn, PrimaryId, WordColumn } from '../database/columns.js';
+import { ASCII, ByColumn, IdColumn, InstantColumn, PrimaryId, WordColumn } from '../database/columns.js';
 import { EventFeed } from '../merchants/event-feed.entity.js';
 
 /** An event with its number in its merchant's feed: from 1, without gaps. */
@@ -37,11 +37,18 @@ export class FeedEvent {
   madeBy!: By;
 }
 
-/** How far the dates of all credits have been announced. One instance does it at a time, with its row locked. */
+/** The position of all merchants whose clocks run. */
+export const RUNNING_CLOCKS = '';
+
+/** How far the dates of credits have been announced. One instance does it at a time, with its row locked. */
 @Entity('event_sweeps')
 export class EventSweep {
   @PrimaryColumn({ name: 'kind', type: 'varchar', length: 32, charset: 'ascii', collation: 'ascii_bin' })
   kind!: 'available' | 'expiring';
+
+  /** Of a merchant whose clock stands still in a sandbox; `RUNNING_CLOCKS` for all others. */
+  @PrimaryColumn({ name: 'merchant_id', length: 36, ...ASCII })
+  merchantId!: string;
 
   /** The instant of the credits that were announced last. */
   @InstantColumn('done_until')

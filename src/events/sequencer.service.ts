@@ -19,7 +19,7 @@ const WAITING = `/* ${ALL_MERCHANTS} */
 const MERCHANTS_WAITING = `/* ${ALL_MERCHANTS} */
   SELECT merchant_id AS id FROM event_outbox GROUP BY merchant_id ORDER BY RAND() LIMIT ${MERCHANTS}`;
 
-const LOCK = 'SELECT merchant_id AS id FROM event_feeds WHERE merchant_id IN (?) FOR UPDATE SKIP LOCKED';
+const LOCK = 'SELECT merchant_id AS id FROM event_feeds WHERE merchant_id IN (?) FOR UPDATE';
 
 const FIRST_OF_ONE = `(SELECT id FROM event_outbox WHERE merchant_id = ? ORDER BY id LIMIT ${EVENTS_OF_ONE})`;
 
@@ -63,13 +63,28 @@ export class SequencerService implements SweepTask {
 
   /** Numbers waiting events. What another instance numbers at the moment is left to it. */
   async run(): Promise<SweepProgress> {
+    const merchants = await this.#merchantsWaiting();
+    if (merchants.length === 0) return { hasMore: false };
+    const numbered = await this.#number(merchants, `${LOCK} SKIP LOCKED`);
+    return { hasMore: numbered >= EVENTS_OF_ONE || (numbered > 0 && merchants.length === MERCHANTS) };
+  }
+
+  /** Numbers all waiting events of a merchant. What another instance numbers at the moment is waited for. */
+  async runFor(merchantId: string): Promise<void> {
+    while ((await this.#number([merchantId], LOCK)) > 0);
+  }
+
+  async #merchantsWaiting(): Promise<string[]> {
     const [{ count, since }] = await this.#query<[{ count: string; since: Date | null }]>(WAITING);
     this.#waiting = { count: Number(count), since };
-    if (since === null) return { hasMore: false };
-    const merchants = (await this.#query<{ id: string }[]>(MERCHANTS_WAITING)).map(({ id }) => id);
-    if (merchants.length === 0) return { hasMore: false };
-    const numbered = await this.unitOfWork.transaction(async (manager, record) => {
-      const feeds = (await manager.query<{ id: string }[]>(LOCK, [merchants])).map(({ id }) => id);
+    if (since === null) return [];
+    return (await this.#query<{ id: string }[]>(MERCHANTS_WAITING)).map(({ id }) => id);
+  }
+
+  /** @returns how many events were numbered. */
+  #number(merchants: readonly string[], lock: string): Promise<number> {
+    return this.unitOfWork.transaction(async (manager, record) => {
+      const feeds = (await manager.query<{ id: string }[]>(lock, [merchants])).map(({ id }) => id);
       if (feeds.length === 0) return 0;
       const first = feeds.map(() => FIRST_OF_ONE).join(' UNION ALL ');
       const ids = (await manager.query<{ id: number }[]>(first, feeds)).map(({ id }) => id);
@@ -78,7 +93,6 @@ export class SequencerService implements SweepTask {
       record({ type: 'feed.advanced' });
       return ids.length;
     });
-    return { hasMore: numbered >= EVENTS_OF_ONE || (numbered > 0 && merchants.length === MERCHANTS) };
   }
 
   #query<Result>(sql: string, parameters: unknown[] = []): Promise<Result> {

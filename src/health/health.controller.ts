@@ -4,6 +4,7 @@ import { Public } from '../http/decorators.js';
 import { Unlimited } from '../http/admission.js';
 import { unavailable } from '../common/problem.js';
 import { DatabaseHealth } from '../database/database-health.js';
+import { DatabaseKind } from './database-kind.js';
 import { Drain } from './drain.js';
 
 /** The service is healthy. Otherwise the response is a problem with status 503. */
@@ -16,6 +17,7 @@ const OK = { status: 'ok' };
 export class HealthController {
   constructor(
     private readonly database: DatabaseHealth,
+    private readonly kind: DatabaseKind,
     private readonly drain: Drain,
   ) {}
 
@@ -32,9 +34,12 @@ export class HealthController {
   @Get('ready')
   async getReadiness(): Promise<typeof OK> {
     if (this.drain.isDraining) throw unavailable(new Error('shutting down'));
-    await this.database.check().catch((error: unknown) => {
+    try {
+      await this.database.check();
+      await this.kind.check();
+    } catch (error) {
       throw unavailable(error);
-    });
+    }
     return OK;
   }
 }

@@ -105,6 +105,15 @@ export function IsDocument(): PropertyDecorator {
   );
 }
 
+/** An object. It is converted to a DTO before validation. */
+export function IsObjectOf(type: () => Type<object>): PropertyDecorator {
+  return applyDecorators(
+    ValidateNested({ message: 'must be an object' }),
+    Converted((value, place) => (isObject(value) ? toDto(type(), value, place) : '')),
+    ApiProperty({ type: () => type() }),
+  );
+}
+
 /**
  * An array of at most `maximum` objects. Its elements are converted to DTOs before validation. An element that is not
  * an object becomes a value that nested validation refuses with its index; otherwise validation would skip `null` and

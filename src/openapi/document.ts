@@ -16,12 +16,17 @@ redeem on it, and how much the customer will receive for it. Then complete, canc
 * To use "Try it out", log in, click **Authorize** and paste the \`access_token\`.
 `;
 
+const OF_SANDBOX = `
+**This is a sandbox.** Create a merchant for your tests with \`POST /sandbox/merchants\`, and move its clock with
+\`PUT /sandbox/clock\`.
+`;
+
 export function openApiDocument(app: INestApplication): OpenAPIObject {
-  const { PUBLIC_URL, PORT } = app.get(Config);
-  const config = new DocumentBuilder()
+  const { PUBLIC_URL, PORT, SANDBOX } = app.get(Config);
+  const builder = new DocumentBuilder()
     .setOpenAPIVersion('3.1.0')
     .setTitle('Cashback order service')
-    .setDescription(DESCRIPTION)
+    .setDescription(SANDBOX ? `${OF_SANDBOX}${DESCRIPTION}` : DESCRIPTION)
     .setVersion('1.0')
     .addServer(PUBLIC_URL ?? `http://localhost:${PORT}`)
     .addBearerAuth({
@@ -37,8 +42,9 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
     .addTag('customers', 'What is stored about a customer: export and erasure')
     .addTag('events', 'The feed of changes')
     .addTag('reports', 'Reports over all customers')
-    .addTag('webhooks', 'The feed, sent to your own endpoints')
-    .build();
+    .addTag('webhooks', 'The feed, sent to your own endpoints');
+  if (SANDBOX) builder.addTag('sandbox', 'Merchants for your tests, and their clocks');
+  const config = builder.build();
   const document = SwaggerModule.createDocument(app, config, { operationIdFactory: (_controller, method) => method });
   Object.assign(document.info, {
     contact: { name: 'The operator of the service' },

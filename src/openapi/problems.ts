@@ -27,7 +27,11 @@ const COMMON: ProblemCode[] = [
  * return in one shared `default` response. All are a `Problem`, so that a client handles them in one function.
  */
 export function describeProblems({ components = {} }: OpenAPIObject, operations: Operation[]): void {
-  components.schemas = { ...components.schemas, ...problemSchemas() };
+  // A live service has no operation with the problems of a sandbox.
+  const possible = CODES.filter(
+    (code) => COMMON.includes(code) || operations.some((operation) => operation['x-problems']?.includes(code)),
+  );
+  components.schemas = { ...components.schemas, ...problemSchemas(possible) };
   components.responses = {
     CommonProblem: {
       ...responseOf(COMMON, { $ref: '#/components/schemas/Problem' }),
@@ -70,11 +74,11 @@ function exampleOf(code: ProblemCode): object {
 }
 
 /** Returns the schema of all problems, and one per code, such as `ExternalIdConflictProblem`, with its members. */
-function problemSchemas(): Record<string, Schema> {
+function problemSchemas(codes: readonly ProblemCode[]): Record<string, Schema> {
   return {
     Problem: {
       description: 'An error (RFC 9457). Its `code` says which one, and which members it has.',
-      ...schemaOfAny(CODES),
+      ...schemaOfAny(codes),
     },
     ProblemError: {
       type: 'object',
@@ -91,7 +95,7 @@ function problemSchemas(): Record<string, Schema> {
       enum: [...NEXT_ACTIONS],
       description: 'What to do. If `retryable` is true, first send the same request again.',
     },
-    ...Object.fromEntries(CODES.map((code) => [nameOf(code), schemaOf(code)])),
+    ...Object.fromEntries(codes.map((code) => [nameOf(code), schemaOf(code)])),
   };
 }
 

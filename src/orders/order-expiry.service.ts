@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { ownerKey } from '../cashback/wallet.entity.js';
 import { Clock } from '../common/clock.js';
-import { doEach, progressOf, type SweepProgress, type SweepTask } from '../common/sweep.js';
-import { ALL_MERCHANTS, byMerchant } from '../database/by-merchant.js';
+import { type DatedTask, doEach, progressOf, type SweepProgress } from '../common/sweep.js';
+import { ALL_MERCHANTS, byMerchant, sweptMerchants } from '../database/by-merchant.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import type { Order } from './order.entity.js';
 import { OrderStore } from './order.store.js';
@@ -10,16 +10,19 @@ import { OrderStore } from './order.store.js';
 /** How many orders are looked up at a time. */
 const LIMIT = 200;
 
-const DUE = `/* ${ALL_MERCHANTS} */
+const due = (index: string, merchants: string): string => `/* ${ALL_MERCHANTS} */
   SELECT id, merchant_id AS merchantId, expires_at AS expiresAt
-    FROM orders FORCE INDEX (ix_orders_expiry)
-   WHERE status = 'pending' AND expires_at <= ? ORDER BY expires_at LIMIT ?`;
+    FROM orders FORCE INDEX (${index})
+   WHERE status = 'pending' AND expires_at <= ? AND ${merchants} ORDER BY expires_at LIMIT ?`;
+
+const NEXT = `
+  SELECT MIN(expires_at) AS at FROM orders FORCE INDEX (ix_orders_status) WHERE merchant_id = ? AND status = 'pending'`;
 
 type Due = Pick<Order, 'id' | 'merchantId' | 'expiresAt'>;
 
 /** Expires pending orders whose time has come, and releases what they hold. */
 @Injectable()
-export class OrderExpiryService implements SweepTask {
+export class OrderExpiryService implements DatedTask {
   constructor(
     private readonly unitOfWork: UnitOfWork,
     private readonly orders: OrderStore,
@@ -30,14 +33,23 @@ export class OrderExpiryService implements SweepTask {
    * Expires the orders that are due first, those of a merchant in one transaction. Those that another transaction has
    * locked are left for the next time.
    */
-  async run(): Promise<SweepProgress> {
-    const now = this.clock.now();
-    const due = await this.unitOfWork.statement((manager) => manager.query<Due[]>(DUE, [now, LIMIT]));
+  async run(merchantId?: string): Promise<SweepProgress> {
+    const now = this.clock.now(merchantId);
+    const [merchants, parameters] = sweptMerchants(merchantId);
+    const sql = due(merchantId === undefined ? 'ix_orders_expiry' : 'ix_orders_status', merchants);
+    const found = await this.unitOfWork.statement((manager) => manager.query<Due[]>(sql, [now, ...parameters, LIMIT]));
     await doEach(
-      byMerchant(due, ({ id }) => id),
-      ([merchantId, ids]) => this.#expire(merchantId, ids, now),
+      byMerchant(found, ({ id }) => id),
+      ([merchant, ids]) => this.#expire(merchant, ids, now),
     );
-    return progressOf(due, LIMIT, now);
+    return progressOf(found, LIMIT, now);
+  }
+
+  async nextOf(merchantId: string): Promise<Date | undefined> {
+    const [next] = await this.unitOfWork.statement((manager) =>
+      manager.query<{ at: Date | null }[]>(NEXT, [merchantId]),
+    );
+    return next?.at ?? undefined;
   }
 
   /** If the orders cannot expire together, each does alone, so that one that fails holds up no other. */

@@ -77,7 +77,10 @@ export const FEED_CHECKS: SqlChecks = {
        AND NOT COALESCE(f.kept_since <= m.created_at OR f.kept_since <= CAST(:now AS DATETIME(3)) - INTERVAL 4 DAY + ${CLOCK_MARGIN}, FALSE)`,
 
   'the dates of credits are announced: both kinds have a position': `
-    SELECT COUNT(*) AS positions FROM event_sweeps HAVING COUNT(*) <> 2 AND :after = ''`,
+    SELECT c.merchant_id, COUNT(s.kind) AS positions
+      FROM (SELECT '' AS merchant_id UNION ALL SELECT merchant_id FROM sandbox_clocks WHERE stands_at IS NOT NULL) c
+      LEFT JOIN event_sweeps s ON s.merchant_id = c.merchant_id
+     WHERE :after = '' GROUP BY c.merchant_id HAVING COUNT(s.kind) <> 2`,
 
   'an event has the instant of its ID, and is about an order or a wallet of its merchant; that of a wallet names it and no personal data':
     fromBoth(

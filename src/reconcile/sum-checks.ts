@@ -1,5 +1,6 @@
 import type { EntityManager } from 'typeorm';
 import { addDays, dayOf, startOfDay } from '../common/calendar-days.js';
+import { nowOf } from '../database/by-merchant.js';
 import { type UnitOfWork } from '../database/unit-of-work.js';
 import { LedgerPosition } from '../merchants/ledger-position.entity.js';
 import { Merchant } from '../merchants/merchant.entity.js';
@@ -11,7 +12,7 @@ export const POSITION_CHECKS: SqlChecks = {
   'the ledger of each merchant is summed up to an instant that is past': `
     SELECT m.id AS merchant_id, p.summed_until
       FROM merchants m LEFT JOIN ledger_positions p ON p.merchant_id = m.id
-     WHERE ${inPage('m.id')} AND NOT COALESCE(p.summed_until <= CAST(:now AS DATETIME(3)) + ${CLOCK_MARGIN}, FALSE)`,
+     WHERE ${inPage('m.id')} AND NOT COALESCE(p.summed_until <= ${nowOf('m.id')} + ${CLOCK_MARGIN}, FALSE)`,
 };
 
 const WRONG_SUMS = `

@@ -1,4 +1,5 @@
 import { NEVER_SQL } from '../cashback/balance-sql.js';
+import { nowOf } from '../database/by-merchant.js';
 import { inPage, madeAt, type SqlChecks } from './page.js';
 
 /** Centavos of the credits `c` of a wallet `w` that are not held, and meet a condition. */
@@ -39,7 +40,7 @@ export const WALLET_CHECKS: SqlChecks = {
       FROM wallets w LEFT JOIN cashback_entries e ON e.wallet_id = w.id AND e.seq = 1
      WHERE ${inPage('w.id')}
        AND NOT (${madeAt('w.id', 'w.created_at')} AND w.created_at <= w.available_as_of AND w.created_at <= COALESCE(e.created_at, w.created_at)
-                AND w.available_as_of <= CAST(:now AS DATETIME(3)) + INTERVAL 1 DAY)`,
+                AND w.available_as_of <= ${nowOf('w.merchant_id')} + INTERVAL 1 DAY)`,
 
   'entries are numbered from 1 without gaps, in the order in which they were written, and each balance and debt follow from the previous entry': `
     SELECT e.wallet_id, e.seq, e.kind, e.amount_cents, e.balance_cents, e.debt_cents, e.created_at, p.seq AS previous_seq,

@@ -3,7 +3,7 @@ import type { EntityManager } from 'typeorm';
 import { addDays, dayOf, startOfDay } from '../common/calendar-days.js';
 import { after, Clock, MINUTE_MS } from '../common/clock.js';
 import { doEach, type SweepProgress, type SweepTask } from '../common/sweep.js';
-import { ALL_MERCHANTS } from '../database/by-merchant.js';
+import { ALL_MERCHANTS, sweptMerchants } from '../database/by-merchant.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { LedgerPosition } from '../merchants/ledger-position.entity.js';
 import { Merchant } from '../merchants/merchant.entity.js';
@@ -17,7 +17,9 @@ const MERCHANTS_PER_RUN = 100;
 /** How many entries are added up in one transaction. */
 const ENTRIES = 5000;
 
-const DUE = `/* ${ALL_MERCHANTS} */ SELECT merchant_id AS id, due_at FROM ledger_positions WHERE due_at <= ? ORDER BY due_at LIMIT ${MERCHANTS_PER_RUN}`;
+const due = (merchants: string): string => `/* ${ALL_MERCHANTS} */
+  SELECT merchant_id AS id, due_at FROM ledger_positions
+   WHERE due_at <= ? AND ${merchants} ORDER BY due_at LIMIT ${MERCHANTS_PER_RUN}`;
 
 const ADD = `
   INSERT INTO ledger_days (merchant_id, day, store, credit_store, kind, entries, amount_cents) ${SUMS_OF_ENTRIES}
@@ -38,15 +40,16 @@ export class LedgerSumsService implements SweepTask {
    * Adds up a part of a day of each merchant that is due. The position is moved in the same transaction, so each entry
    * is added once.
    */
-  async run(): Promise<SweepProgress> {
-    const due = await this.unitOfWork.statement((manager) =>
-      manager.query<{ id: string; due_at: Date }[]>(DUE, [this.clock.now()]),
+  async run(merchantId?: string): Promise<SweepProgress> {
+    const [merchants, parameters] = sweptMerchants(merchantId);
+    const found = await this.unitOfWork.statement((manager) =>
+      manager.query<{ id: string; due_at: Date }[]>(due(merchants), [this.clock.now(merchantId), ...parameters]),
     );
     let hasMore = false;
-    await doEach(due, async ({ id }) => {
+    await doEach(found, async ({ id }) => {
       if (await this.unitOfWork.transaction((manager) => this.#sumNext(manager, id))) hasMore = true;
     });
-    const [first] = due;
+    const [first] = found;
     return hasMore && first !== undefined ? { hasMore, doneUntil: first.due_at } : { hasMore };
   }
 

@@ -10,6 +10,9 @@ import { PASSWORD } from '../support/factories.js';
 import { seedMerchant } from '../support/seed.js';
 
 /** The tests use the build, because the Swagger plugin works only there. */
+/** The codes of a live service. */
+const CODES = Object.keys(PROBLEMS).filter((code) => code !== 'clock_backwards');
+
 describe('the OpenAPI document', () => {
   let database: TestDatabase;
   let service: BuiltService;
@@ -67,7 +70,7 @@ describe('the OpenAPI document', () => {
   it('every error is a Problem, whose code selects its members, and each status of an operation has its own codes', () => {
     const { schemas, responses } = document.components;
     const { oneOf, discriminator } = schemas.Problem!;
-    expect(Object.keys(discriminator!.mapping)).toEqual(Object.keys(PROBLEMS));
+    expect(Object.keys(discriminator!.mapping)).toEqual(CODES);
     expect(oneOf).toEqual(Object.values(discriminator!.mapping).map(($ref) => ({ $ref })));
     expect(responses.CommonProblem!.content['application/problem+json']!.schema).toEqual({
       $ref: '#/components/schemas/Problem',
@@ -145,7 +148,7 @@ describe('the OpenAPI document', () => {
         codes.add(code);
       }
     }
-    expect([...codes].sort()).toEqual(Object.keys(PROBLEMS).sort());
+    expect([...codes].sort()).toEqual([...CODES].sort());
   });
 
   it('a request schema refuses unknown members, also of nested objects, and a response may get new ones', () => {

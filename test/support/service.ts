@@ -66,9 +66,9 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const clock = options.clock ?? new TestClock();
   const logged: string[] = [];
   const logger = pino({ level: config.LOG_LEVEL }, lines(logged));
-  const builder = Test.createTestingModule({ imports: [AppModule.with(config)] })
-    .overrideProvider(Clock)
-    .useValue(clock);
+  const plain = Test.createTestingModule({ imports: [AppModule.with(config)] });
+  // A sandbox has clocks of its own.
+  const builder = config.SANDBOX ? plain : plain.overrideProvider(Clock).useValue(clock);
   const moduleRef = await (options.override?.(builder) ?? builder).compile();
   const app = moduleRef.createNestApplication(httpAdapter(), {
     ...APP_OPTIONS,

@@ -465,6 +465,7 @@ export const en = {
     redemption_below_minimum: ({ minimum }: Members) => `At least ${minimum} must be redeemed.`,
     refund_exceeds_total: ({ maximum }: Members) => `At most ${maximum} can still be refunded.`,
     grant_exceeds_maximum: ({ maximum }: Members) => `You can grant at most ${maximum} now.`,
+    clock_backwards: 'The clock only moves forward.',
     email_taken: 'Another user has this email.',
     own_user: 'You cannot change yourself. Ask another person who manages users.',
     wrong_password: 'The current password is wrong.',

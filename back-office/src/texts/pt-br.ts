@@ -453,6 +453,7 @@ export const ptBR: Texts = {
     redemption_below_minimum: ({ minimum }) => `O resgate mínimo é de ${minimum}.`,
     refund_exceeds_total: ({ maximum }) => `No máximo ${maximum} ainda podem ser devolvidos.`,
     grant_exceeds_maximum: ({ maximum }) => `Agora você pode conceder no máximo ${maximum}.`,
+    clock_backwards: 'O relógio só anda para a frente.',
     email_taken: 'Outro usuário tem este e-mail.',
     own_user: 'Você não pode mudar a si mesmo. Peça a outra pessoa que cuida dos usuários.',
     wrong_password: 'A senha atual não confere.',

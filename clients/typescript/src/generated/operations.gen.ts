@@ -3,6 +3,9 @@ import type * as api from './types.gen.js';
 
 /** The request and the responses of each operation. */
 export interface Operations {
+  createSandboxMerchant: [api.CreateSandboxMerchantData, api.CreateSandboxMerchantResponses];
+  getClock: [api.GetClockData, api.GetClockResponses];
+  moveClock: [api.MoveClockData, api.MoveClockResponses];
   login: [api.LoginData, api.LoginResponses];
   refreshTokens: [api.RefreshTokensData, api.RefreshTokensResponses];
   logout: [api.LogoutData, api.LogoutResponses];
@@ -65,6 +68,9 @@ export interface Operations {
 
 /** The request line of each operation, and whether it has pages (`list`), a body or a query (`send`), or neither. */
 export const OPERATIONS = {
+  createSandboxMerchant: ['POST /sandbox/merchants', 'send'],
+  getClock: ['GET /sandbox/clock', 'call'],
+  moveClock: ['PUT /sandbox/clock', 'send'],
   login: ['POST /auth/login', 'send'],
   refreshTokens: ['POST /auth/refresh', 'send'],
   logout: ['POST /auth/logout', 'call'],

@@ -6,6 +6,220 @@ export type ClientOptions = {
 
 export type Webhooks = OrderCreatedWebhookRequest | OrderAmendedWebhookRequest | OrderRedemptionHeldWebhookRequest | OrderRedemptionReleasedWebhookRequest | OrderRenewedWebhookRequest | OrderExpiredWebhookRequest | OrderCompletedWebhookRequest | OrderCancelledWebhookRequest | OrderRefundedWebhookRequest | OrderCustomerChangedWebhookRequest | CashbackGrantedWebhookRequest | CashbackVoidedWebhookRequest | CashbackAvailableWebhookRequest | CashbackExpiringWebhookRequest | CashbackExpiredWebhookRequest | WalletDebtChangedWebhookRequest;
 
+export type SandboxPolicy = {
+    /**
+     * Share of the paid amount that is earned as cashback.
+     */
+    earn_rate?: string;
+    /**
+     * Rates that replace `earn_rate` for single payment methods, by `payment_methods[].id`, ignoring ASCII case. "0.00"
+     * excludes a method.
+     */
+    earn_rates_by_payment_method?: {
+        [key: string]: string;
+    };
+    /**
+     * Orders below this total earn nothing.
+     */
+    earn_minimum_total?: string;
+    /**
+     * The most that one order earns; null if nothing limits it.
+     */
+    earn_maximum?: string | null;
+    /**
+     * The share of an order's eligible total that it can ask to earn (`earn_amount`); null if it cannot.
+     */
+    earn_rate_maximum?: string | null;
+    /**
+     * Maximum share of an order's eligible total that can be redeemed.
+     */
+    redeem_share?: string;
+    /**
+     * No cashback can be redeemed on orders below this total.
+     */
+    redeem_minimum_total?: string;
+    /**
+     * The least that can be redeemed at once.
+     */
+    redeem_minimum?: string;
+    /**
+     * Calendar days from completion until earned cashback is available.
+     */
+    release_days?: number;
+    /**
+     * Calendar days for which cashback is then available.
+     */
+    validity_days?: number;
+    /**
+     * Minutes until a pending order and its hold expire.
+     */
+    order_ttl_minutes?: number;
+    /**
+     * Longest lifetime that an order can request, in minutes.
+     */
+    max_order_ttl_minutes?: number;
+    /**
+     * The most that `POST /grants` grants at once, in BRL.
+     */
+    grant_maximum?: string;
+    /**
+     * The most that an API user grants in a day of the merchant's time zone, in BRL. All together grant at most four
+     * times as much.
+     */
+    grant_daily_maximum?: string;
+    /**
+     * The IANA time zone in which calendar days begin.
+     */
+    time_zone?: string;
+};
+
+export type CreateSandboxMerchant = {
+    name: string;
+    /**
+     * What differs from the default rules.
+     */
+    policy?: SandboxPolicy;
+};
+
+export type Policy = {
+    /**
+     * Share of the paid amount that is earned as cashback.
+     */
+    earn_rate: string;
+    /**
+     * Rates that replace `earn_rate` for single payment methods, by `payment_methods[].id`, ignoring ASCII case. "0.00"
+     * excludes a method.
+     */
+    earn_rates_by_payment_method: {
+        [key: string]: string;
+    };
+    /**
+     * Orders below this total earn nothing.
+     */
+    earn_minimum_total: string;
+    /**
+     * The most that one order earns; null if nothing limits it.
+     */
+    earn_maximum: string | null;
+    /**
+     * The share of an order's eligible total that it can ask to earn (`earn_amount`); null if it cannot.
+     */
+    earn_rate_maximum: string | null;
+    /**
+     * Maximum share of an order's eligible total that can be redeemed.
+     */
+    redeem_share: string;
+    /**
+     * No cashback can be redeemed on orders below this total.
+     */
+    redeem_minimum_total: string;
+    /**
+     * The least that can be redeemed at once.
+     */
+    redeem_minimum: string;
+    /**
+     * Calendar days from completion until earned cashback is available.
+     */
+    release_days: number;
+    /**
+     * Calendar days for which cashback is then available.
+     */
+    validity_days: number;
+    /**
+     * Minutes until a pending order and its hold expire.
+     */
+    order_ttl_minutes: number;
+    /**
+     * Longest lifetime that an order can request, in minutes.
+     */
+    max_order_ttl_minutes: number;
+    /**
+     * The most that `POST /grants` grants at once, in BRL.
+     */
+    grant_maximum: string;
+    /**
+     * The most that an API user grants in a day of the merchant's time zone, in BRL. All together grant at most four
+     * times as much.
+     */
+    grant_daily_maximum: string;
+    /**
+     * The IANA time zone in which calendar days begin.
+     */
+    time_zone: string;
+    /**
+     * Whether a document with wrong check digits is refused. The operator of the service decides it for all merchants.
+     */
+    document_check_digits: boolean;
+};
+
+export type Permission = 'sell' | 'refund' | 'customers' | 'grants' | 'events' | 'reports' | 'privacy' | 'users';
+
+export type SandboxUser = {
+    /**
+     * UUID v7.
+     */
+    id: string;
+    permissions: Array<Permission>;
+    name: string;
+    email: string;
+    password: string;
+};
+
+export type SandboxMerchant = {
+    id: string;
+    name: string;
+    policy: Policy;
+    /**
+     * Log in with its email and its password, which is only in this response.
+     */
+    user: SandboxUser;
+};
+
+export type SandboxClock = {
+    /**
+     * The merchant's time now.
+     */
+    now: string;
+    /**
+     * Whether it stands still. It does after its first move.
+     */
+    frozen: boolean;
+    /**
+     * Whether the last move is not done. Send it again.
+     */
+    moving: boolean;
+};
+
+export type MoveClock = {
+    /**
+     * An instant.
+     */
+    now?: string;
+    /**
+     * The beginning of this day in the merchant's time zone.
+     */
+    on?: string;
+};
+
+export type ClockMove = {
+    /**
+     * Where the clock is now.
+     */
+    now: string;
+    /**
+     * False if the time of this request was over first. Send the same request again, until it is true.
+     */
+    done: boolean;
+    /**
+     * The `sequence` of the first event of the move, also of its earlier requests; null if there is none yet.
+     */
+    first_sequence: number | null;
+    /**
+     * The `sequence` of the last event when the move was done; null before, and if there is none.
+     */
+    last_sequence: number | null;
+};
+
 export type Login = {
     /**
      * Email of the API user, not case-sensitive.
@@ -46,11 +260,6 @@ export type ChangePassword = {
      */
     new_password: string;
 };
-
-/**
- * What it may do. You cannot give a permission that you do not have.
- */
-export type Permission = 'sell' | 'refund' | 'customers' | 'grants' | 'events' | 'reports' | 'privacy' | 'users';
 
 export type CreateUser = {
     /**
@@ -815,77 +1024,6 @@ export type QuoteCashback = {
      */
     to_redeem: ToRedeem | null;
     to_receive: ToReceive;
-};
-
-export type Policy = {
-    /**
-     * Share of the paid amount that is earned as cashback.
-     */
-    earn_rate: string;
-    /**
-     * Rates that replace `earn_rate` for single payment methods, by `payment_methods[].id`, ignoring ASCII case. "0.00"
-     * excludes a method.
-     */
-    earn_rates_by_payment_method: {
-        [key: string]: string;
-    };
-    /**
-     * Orders below this total earn nothing.
-     */
-    earn_minimum_total: string;
-    /**
-     * The most that one order earns; null if nothing limits it.
-     */
-    earn_maximum: string | null;
-    /**
-     * The share of an order's eligible total that it can ask to earn (`earn_amount`); null if it cannot.
-     */
-    earn_rate_maximum: string | null;
-    /**
-     * Maximum share of an order's eligible total that can be redeemed.
-     */
-    redeem_share: string;
-    /**
-     * No cashback can be redeemed on orders below this total.
-     */
-    redeem_minimum_total: string;
-    /**
-     * The least that can be redeemed at once.
-     */
-    redeem_minimum: string;
-    /**
-     * Calendar days from completion until earned cashback is available.
-     */
-    release_days: number;
-    /**
-     * Calendar days for which cashback is then available.
-     */
-    validity_days: number;
-    /**
-     * Minutes until a pending order and its hold expire.
-     */
-    order_ttl_minutes: number;
-    /**
-     * Longest lifetime that an order can request, in minutes.
-     */
-    max_order_ttl_minutes: number;
-    /**
-     * The most that `POST /grants` grants at once, in BRL.
-     */
-    grant_maximum: string;
-    /**
-     * The most that an API user grants in a day of the merchant's time zone, in BRL. All together grant at most four
-     * times as much.
-     */
-    grant_daily_maximum: string;
-    /**
-     * The IANA time zone in which calendar days begin.
-     */
-    time_zone: string;
-    /**
-     * Whether a document with wrong check digits is refused. The operator of the service decides it for all merchants.
-     */
-    document_check_digits: boolean;
 };
 
 export type Quote = {
@@ -2568,6 +2706,8 @@ export type Problem = ({
 } & EmailTakenProblem) | ({
     code: 'own_user';
 } & OwnUserProblem) | ({
+    code: 'clock_backwards';
+} & ClockBackwardsProblem) | ({
     code: 'events_expired';
 } & EventsExpiredProblem) | ({
     code: 'precondition_failed';
@@ -3371,6 +3511,50 @@ export type OwnUserProblem = {
 };
 
 /**
+ * A clock only moves forward. (RFC 9457)
+ */
+export type ClockBackwardsProblem = {
+    type: 'urn:problem:cashback:clock_backwards';
+    /**
+     * Summary of the problem, the same for every occurrence.
+     */
+    title: string;
+    /**
+     * HTTP status code.
+     */
+    status: 409;
+    /**
+     * Explanation of this occurrence.
+     */
+    detail: string;
+    /**
+     * The path of the request.
+     */
+    instance: string;
+    /**
+     * Stable identifier of the problem, for programs.
+     */
+    code: 'clock_backwards';
+    /**
+     * ID of the request, as in `x-request-id` and in the logs.
+     */
+    request_id: string;
+    /**
+     * Whether the same request may succeed later.
+     */
+    retryable: false;
+    next_action: NextAction;
+    /**
+     * The clock.
+     */
+    now: string;
+    /**
+     * All errors of the request.
+     */
+    errors: Array<ProblemError>;
+};
+
+/**
  * Events after this sequence are no longer kept. (RFC 9457)
  */
 export type EventsExpiredProblem = {
@@ -4112,6 +4296,123 @@ export type AmendOrderWritable = {
      */
     redeem?: 'maximum';
 };
+
+export type CreateSandboxMerchantData = {
+    body: CreateSandboxMerchant;
+    path?: never;
+    query?: never;
+    url: '/sandbox/merchants';
+};
+
+export type CreateSandboxMerchantErrors = {
+    /**
+     * `malformed_request`: The request is not valid HTTP
+     *
+     * `malformed_json`: The request body is not valid JSON
+     *
+     * `validation_failed`: The request is not valid
+     */
+    400: ({
+        code: 'malformed_request';
+    } & MalformedRequestProblem) | ({
+        code: 'malformed_json';
+    } & MalformedJsonProblem) | ({
+        code: 'validation_failed';
+    } & ValidationFailedProblem);
+    /**
+     * What every operation can return: one example per code
+     */
+    default: Problem;
+};
+
+export type CreateSandboxMerchantError = CreateSandboxMerchantErrors[keyof CreateSandboxMerchantErrors];
+
+export type CreateSandboxMerchantResponses = {
+    /**
+     * Created
+     */
+    201: SandboxMerchant;
+};
+
+export type CreateSandboxMerchantResponse = CreateSandboxMerchantResponses[keyof CreateSandboxMerchantResponses];
+
+export type GetClockData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/sandbox/clock';
+};
+
+export type GetClockErrors = {
+    /**
+     * `missing_token`: An access token is required
+     *
+     * `invalid_token`: The access token is not valid
+     */
+    401: ({
+        code: 'missing_token';
+    } & MissingTokenProblem) | ({
+        code: 'invalid_token';
+    } & InvalidTokenProblem);
+    /**
+     * What every operation can return: one example per code
+     */
+    default: Problem;
+};
+
+export type GetClockError = GetClockErrors[keyof GetClockErrors];
+
+export type GetClockResponses = {
+    /**
+     * OK
+     */
+    200: SandboxClock;
+};
+
+export type GetClockResponse = GetClockResponses[keyof GetClockResponses];
+
+export type MoveClockData = {
+    body: MoveClock;
+    path?: never;
+    query?: never;
+    url: '/sandbox/clock';
+};
+
+export type MoveClockErrors = {
+    /**
+     * `malformed_request`: The request is not valid HTTP
+     *
+     * `malformed_json`: The request body is not valid JSON
+     *
+     * `validation_failed`: The request is not valid
+     */
+    400: ({
+        code: 'malformed_request';
+    } & MalformedRequestProblem) | ({
+        code: 'malformed_json';
+    } & MalformedJsonProblem) | ({
+        code: 'validation_failed';
+    } & ValidationFailedProblem);
+    /**
+     * `clock_backwards`: A clock only moves forward
+     */
+    409: ClockBackwardsProblem;
+    /**
+     * What every operation can return: one example per code
+     */
+    default: Problem;
+};
+
+export type MoveClockError = MoveClockErrors[keyof MoveClockErrors];
+
+export type MoveClockResponses = {
+    /**
+     * OK
+     */
+    200: ClockMove;
+};
+
+export type MoveClockResponse = MoveClockResponses[keyof MoveClockResponses];
 
 export type LoginData = {
     body: Login;

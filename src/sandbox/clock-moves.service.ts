@@ -1,0 +1,146 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { CreditExpiryService } from '../cashback/credit-expiry.service.js';
+import { startOfDay } from '../common/calendar-days.js';
+import { after, DAY_MS, SECOND_MS } from '../common/clock.js';
+import { Problem, validationFailed } from '../common/problem.js';
+import type { DatedTask, SweepTask } from '../common/sweep.js';
+import { UnitOfWork } from '../database/unit-of-work.js';
+import { DateEvents } from '../events/date-events.js';
+import { EventSweep, RUNNING_CLOCKS } from '../events/event.entity.js';
+import { SequencerService } from '../events/sequencer.service.js';
+import { EventFeed } from '../merchants/event-feed.entity.js';
+import { MerchantsService } from '../merchants/merchants.service.js';
+import { OrderExpiryService } from '../orders/order-expiry.service.js';
+import { LedgerSumsService } from '../reports/ledger-sums.service.js';
+import { ClockLocks } from './clock-locks.service.js';
+import { MerchantClock } from './sandbox-clock.entity.js';
+import { SandboxClock } from './sandbox-clock.js';
+
+/** No step begins later. Steps take milliseconds, unless thousands of customers have the same date. */
+const TURN_MS = 2.5 * SECOND_MS;
+
+/** Work that is left, for example because another process has locked a row, is tried again in the next step. */
+const TASK_MS = SECOND_MS;
+
+const LONGEST_MOVE_DAYS = 5 * 366;
+
+/** Where to move a clock: an instant, or the beginning of a local day. */
+export interface ClockTarget {
+  now?: string;
+  on?: string;
+}
+
+/** A merchant's clock moves through all that is due, in order, and stands at each date while it happens. */
+@Injectable()
+export class ClockMoves {
+  /** In the order in which the sweeps run. */
+  readonly #tasks: DatedTask[];
+
+  constructor(
+    orders: OrderExpiryService,
+    credits: CreditExpiryService,
+    private readonly sequencer: SequencerService,
+    private readonly ledgerSums: LedgerSumsService,
+    private readonly merchants: MerchantsService,
+    private readonly locks: ClockLocks,
+    private readonly unitOfWork: UnitOfWork,
+    private readonly clock: SandboxClock,
+  ) {
+    const dates = (['available', 'expiring'] as const).map((kind) => new DateEvents(kind, unitOfWork, clock));
+    this.#tasks = [orders, credits, ...dates];
+  }
+
+  async read(merchantId: string): Promise<MerchantClock | null> {
+    return this.unitOfWork.statement((manager) => manager.findOneBy(MerchantClock, { merchantId }));
+  }
+
+  /**
+   * Moves a merchant's clock, or continues an earlier move, for some seconds. The same move again changes nothing.
+   *
+   * @throws Problem clock_backwards; validation_failed for a target that is too far away.
+   */
+  async move(merchantId: string, given: ClockTarget): Promise<MerchantClock> {
+    const startedAt = performance.now();
+    const { timeZone } = (await this.merchants.get(merchantId)).policy;
+    const target = given.now === undefined ? startOfDay(given.on!, timeZone) : new Date(given.now);
+    const pointer = given.now === undefined ? '/on' : '/now';
+    let moved = await this.#step(merchantId, (clock, manager) => this.#begin(clock, manager, target, pointer));
+    // Another move at the same time can have another target.
+    while ((isMoving(moved) || +moved.target! !== +target) && performance.now() - startedAt < TURN_MS)
+      moved = await this.#step(merchantId, (clock) => this.#continue(clock, target));
+    return moved;
+  }
+
+  #step(
+    merchantId: string,
+    change: (clock: MerchantClock, manager: EntityManager) => Promise<Partial<MerchantClock>>,
+  ): Promise<MerchantClock> {
+    return this.locks.whileIdle(merchantId, async (manager, clock) => {
+      const changes = await change(clock, manager);
+      if (Object.keys(changes).length > 0) await manager.update(MerchantClock, { merchantId }, changes);
+      return { ...clock, ...changes };
+    });
+  }
+
+  /** Begins a move, unless the last one has the same target. The first one lets the clock stand still. */
+  async #begin(
+    { merchantId, standsAt, target: last }: MerchantClock,
+    manager: EntityManager,
+    target: Date,
+    pointer: string,
+  ): Promise<Partial<MerchantClock>> {
+    const now = standsAt ?? this.clock.now();
+    if (target < now) throw clockBackwards(now, pointer);
+    if (+target === +(last ?? 0)) return {};
+    const latest = after(now, LONGEST_MOVE_DAYS * DAY_MS);
+    if (target > latest)
+      throw validationFailed([{ pointer, detail: `must be at most five years after ${now.toISOString()}` }]);
+    if (standsAt === null) await standStill(manager, merchantId);
+    const firstSequence = (await this.#lastSequence(merchantId)) + 1;
+    return { standsAt: now, target, firstSequence, lastSequence: null };
+  }
+
+  /** Does what is due at the clock's instant, and sets the clock to the next date, or ends the move. */
+  async #continue({ merchantId, standsAt }: MerchantClock, target: Date): Promise<Partial<MerchantClock>> {
+    const now = standsAt!;
+    await this.clock.during(merchantId, now, async () => {
+      for (const task of this.#tasks) await finish(task, merchantId);
+      if (now >= target) await finish(this.ledgerSums, merchantId);
+    });
+    const dates = await Promise.all(this.#tasks.map((task) => task.nextOf(merchantId)));
+    const next = new Date(Math.min(+target, ...dates.map((date) => +(date ?? target))));
+    if (next > now) return { standsAt: next, target, lastSequence: null };
+    const isDone = now >= target && dates.every((date) => date === undefined || date > now);
+    return isDone ? { target, lastSequence: await this.#lastSequence(merchantId) } : {};
+  }
+
+  /** Returns the number of the last event that is committed. */
+  async #lastSequence(merchantId: string): Promise<number> {
+    await this.sequencer.runFor(merchantId);
+    const feed = await this.unitOfWork.statement((manager) => manager.findOneByOrFail(EventFeed, { merchantId }));
+    return feed.lastSequence;
+  }
+}
+
+export const isMoving = ({ target, lastSequence }: MerchantClock): boolean => target !== null && lastSequence === null;
+
+/** Gives a merchant positions of its own in what is announced, where those of all others are. */
+async function standStill(manager: EntityManager, merchantId: string): Promise<void> {
+  const lock = { mode: 'pessimistic_write' } as const;
+  const positions = await manager.find(EventSweep, { where: { merchantId: RUNNING_CLOCKS }, lock });
+  await manager.insert(
+    EventSweep,
+    positions.map((position) => ({ ...position, merchantId })),
+  );
+}
+
+async function finish(task: SweepTask, merchantId: string): Promise<void> {
+  const endAt = performance.now() + TASK_MS;
+  while ((await task.run(merchantId)).hasMore && performance.now() < endAt);
+}
+
+function clockBackwards(now: Date, pointer: string): Problem {
+  const errors = [{ pointer, detail: 'must not be before the clock' }];
+  return new Problem('clock_backwards', { now: now.toISOString(), errors });
+}

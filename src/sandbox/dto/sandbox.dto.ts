@@ -1,0 +1,85 @@
+import { ApiProperty, PickType } from '@nestjs/swagger';
+import { IsOptional } from 'class-validator';
+import { UserWithPasswordDto } from '../../auth/dto/user.dto.js';
+import { IsDay, IsInstant, IsObjectOf, IsText } from '../../http/validators.js';
+import { ApiId, InOrder } from '../../openapi/decorators.js';
+import { PolicyDto } from '../../orders/dto/policy.dto.js';
+import type { ClockTarget } from '../clock-moves.service.js';
+import { SandboxPolicyDto } from './sandbox-policy.dto.js';
+
+/** A merchant to create in the sandbox. */
+export class CreateSandboxMerchantDto {
+  /** @example "Loja da Ana" */
+  @IsText(200, { isFilled: true })
+  readonly name!: string;
+
+  /** What differs from the default rules. */
+  @IsOptional()
+  @IsObjectOf(() => SandboxPolicyDto)
+  readonly policy?: SandboxPolicyDto;
+}
+
+/** An API user with all permissions. */
+class SandboxUserDto extends PickType(UserWithPasswordDto, ['id', 'name', 'email', 'permissions', 'password']) {}
+
+/** A new merchant of the sandbox, with an API user that has all permissions. */
+@InOrder()
+export class SandboxMerchantDto {
+  @ApiId()
+  readonly id!: string;
+
+  /** @example "Loja da Ana" */
+  readonly name!: string;
+
+  readonly policy!: PolicyDto;
+
+  /** Log in with its email and its password, which is only in this response. */
+  readonly user!: SandboxUserDto;
+}
+
+/** Where to move the clock: one of both. */
+export class MoveClockDto implements ClockTarget {
+  /**
+   * An instant.
+   * @example "2026-12-03T12:00:00Z"
+   */
+  @IsOptional()
+  @IsInstant()
+  readonly now?: string;
+
+  /** The beginning of this day in the merchant's time zone. */
+  @IsOptional()
+  @IsDay()
+  readonly on?: string;
+}
+
+/** The merchant's time. */
+@InOrder()
+export class SandboxClockDto {
+  /** The merchant's time now. */
+  readonly now!: Date;
+
+  /** Whether it stands still. It does after its first move. */
+  readonly frozen!: boolean;
+
+  /** Whether the last move is not done. Send it again. */
+  readonly moving!: boolean;
+}
+
+/** A move of the clock. */
+@InOrder()
+export class ClockMoveDto {
+  /** Where the clock is now. */
+  readonly now!: Date;
+
+  /** False if the time of this request was over first. Send the same request again, until it is true. */
+  readonly done!: boolean;
+
+  /** The `sequence` of the first event of the move, also of its earlier requests; null if there is none yet. */
+  @ApiProperty({ type: 'integer', nullable: true, example: 12 })
+  readonly first_sequence!: number | null;
+
+  /** The `sequence` of the last event when the move was done; null before, and if there is none. */
+  @ApiProperty({ type: 'integer', nullable: true, example: 14 })
+  readonly last_sequence!: number | null;
+}

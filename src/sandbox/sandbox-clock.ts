@@ -1,0 +1,37 @@
+import { Global, Injectable, Module } from '@nestjs/common';
+import { Clock } from '../common/clock.js';
+
+/** Gives each merchant the time of its clock, while that is locked. */
+@Injectable()
+export class SandboxClock extends Clock {
+  /** The clocks that stand still, of merchants that are worked for now. Their locks keep them from being moved. */
+  readonly #standing = new Map<string, { at: Date; users: number }>();
+
+  override now(merchantId = ''): Date {
+    return this.#standing.get(merchantId)?.at ?? super.now();
+  }
+
+  /** Works at the instant of a merchant's clock. @param at null if the clock runs. */
+  async during<T>(merchantId: string, at: Date | null, work: () => Promise<T>): Promise<T> {
+    if (at === null) return work();
+    const standing = this.#standing.get(merchantId) ?? { at, users: 0 };
+    this.#standing.set(merchantId, standing);
+    standing.users++;
+    try {
+      return await work();
+    } finally {
+      if (--standing.users === 0) this.#standing.delete(merchantId);
+    }
+  }
+
+  /** Lets clocks stand still as long as the process runs: for a command of the operator. */
+  keep(clocks: readonly { merchantId: string; standsAt: Date | null }[]): void {
+    for (const { merchantId, standsAt } of clocks)
+      if (standsAt !== null) this.#standing.set(merchantId, { at: standsAt, users: Infinity });
+  }
+}
+
+/** In place of `ClockModule`. */
+@Global()
+@Module({ providers: [SandboxClock, { provide: Clock, useExisting: SandboxClock }], exports: [SandboxClock, Clock] })
+export class SandboxClockModule {}
