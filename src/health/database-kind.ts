@@ -1,4 +1,5 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { DataSource } from 'typeorm';
 import { Config } from '../config/config.js';
 import { isUnavailable } from '../database/errors.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
@@ -10,14 +11,20 @@ export class DatabaseKind implements OnModuleInit {
 
   constructor(
     private readonly config: Config,
+    private readonly dataSource: DataSource,
     private readonly unitOfWork: UnitOfWork,
   ) {}
 
   /** The service also starts without its migrations and on a read-only server. It is not ready then. */
   async onModuleInit(): Promise<void> {
-    await this.check().catch((error: unknown) => {
-      if (!isUnavailable(error)) throw error;
-    });
+    try {
+      await this.check();
+    } catch (error) {
+      if (isUnavailable(error)) return;
+      // Nothing closes an application that did not start.
+      await this.dataSource.destroy();
+      throw error;
+    }
   }
 
   /** @throws Error if the database is of the other kind. The first start decides it. */

@@ -1,4 +1,4 @@
-import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { Injectable, type OnApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { DomainEvents } from '../common/domain-event.js';
 import { Config } from '../config/config.js';
@@ -16,7 +16,7 @@ const ENTITIES = [MerchantClock, Merchant, EventSweep];
  * another pool: what a lock protects has other transactions, and must not wait for the connection of another lock.
  */
 @Injectable()
-export class ClockLocks implements OnModuleInit, OnApplicationShutdown {
+export class ClockLocks implements OnApplicationBootstrap, OnApplicationShutdown {
   readonly #dataSource: DataSource;
   readonly #locks: UnitOfWork;
 
@@ -30,7 +30,7 @@ export class ClockLocks implements OnModuleInit, OnApplicationShutdown {
     this.#locks = new UnitOfWork(this.#dataSource, new DomainEvents());
   }
 
-  async onModuleInit(): Promise<void> {
+  async onApplicationBootstrap(): Promise<void> {
     await this.#dataSource.initialize();
   }
 

@@ -3,6 +3,7 @@ import type { ApiUser } from '../auth/api-user.entity.js';
 import { ApiUsersService } from '../auth/api-users.service.js';
 import { Passwords } from '../auth/passwords.js';
 import { PERMISSIONS } from '../common/caller.js';
+import { Problem, validationFailed } from '../common/problem.js';
 import type { Merchant } from '../merchants/merchant.entity.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import type { Policy } from '../merchants/policy.js';
@@ -23,10 +24,16 @@ export class SandboxMerchants {
     name: string,
     policy: Partial<Policy>,
   ): Promise<{ merchant: Merchant; user: ApiUser; password: string }> {
-    const merchant = await this.merchants.create(name, policy);
+    const merchant = await this.merchants.create(name, policy).catch(ofPolicy);
     const password = Passwords.generate();
     const email = `api@${merchant.id}.example`;
     const user = { merchantId: merchant.id, name: 'API', email, permissions: [...PERMISSIONS] };
     return { merchant, user: await this.users.create(user, password), password };
   }
+}
+
+/** The members of the policy are in a member of the request. */
+function ofPolicy(error: unknown): never {
+  if (!(error instanceof Problem) || error.errors === undefined) throw error;
+  throw validationFailed(error.errors.map((fault) => ({ ...fault, pointer: `/policy${fault.pointer}` })));
 }

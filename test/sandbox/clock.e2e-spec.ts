@@ -1,40 +1,152 @@
 import { describe, expect, it } from '@jest/globals';
+import { SweepsService } from '../../src/sweeps/sweeps.service.js';
+import { atOnce } from '../support/client.js';
+import { readFeed } from '../support/events.js';
 import { aDocument } from '../support/factories.js';
-import { findingsOf } from '../support/expectations.js';
-import { aSandboxMerchant, SANDBOX } from '../support/sandbox.js';
+import { aSandboxMerchant, type Move, SANDBOX, type SandboxShop } from '../support/sandbox.js';
 import { useService } from '../support/use-service.js';
+import { rowsOf } from '../support/wallets.js';
+
+const DAY_MS = 86_400_000;
+/** Clocks only move forward, so the years are to come. */
+const YEAR = new Date().getUTCFullYear() + 1;
+
+const MONTHLY = { release_days: 8, validity_days: 30 };
+
+/** An instant some days ahead of this machine's clock. */
+const inDays = (days: number): string => new Date(Date.now() + days * DAY_MS).toISOString();
+
+const put = (shop: SandboxShop, target: unknown): ReturnType<typeof shop.put<Move>> =>
+  shop.put<Move>('/sandbox/clock', target);
 
 describe('the clock of a merchant of a sandbox', () => {
   const { service } = useService({ env: SANDBOX });
 
-  it('runs until the first move, and then stands still', async () => {
-    const shop = await aSandboxMerchant(service);
+  it('runs until the first move, and then stands still for everything of the merchant', async () => {
+    const [shop, other] = [await aSandboxMerchant(service), await aSandboxMerchant(service)];
     const before = Date.now();
     const running = await shop.get<{ now: string; frozen: boolean; moving: boolean }>('/sandbox/clock');
     expect(running).toEqual({ now: expect.any(String), frozen: false, moving: false });
     expect(Date.parse(running.now)).toBeGreaterThanOrEqual(before);
-    const now = new Date(Date.now() + 3_600_000).toISOString();
+    const now = inDays(1);
     expect(await shop.move({ now })).toEqual({ now, done: true, first_sequence: null, last_sequence: null });
     expect(await shop.get('/sandbox/clock')).toEqual({ now, frozen: true, moving: false });
-    expect(await shop.create()).toMatchObject({ created_at: now });
-    expect(await shop.create()).toMatchObject({ created_at: now });
+    const order = await shop.completed();
+    expect(order).toMatchObject({ created_at: now, completed_at: now });
+    expect(await shop.refund(order, '10.00')).toMatchObject({ created_at: now });
+    const events = await shop.eventsUntil({ now: inDays(1.5) });
+    expect(events.map(({ type, timestamp }) => [type, timestamp])).toEqual([]);
+    expect((await readFeed(shop)).map(({ timestamp }) => timestamp)).toEqual([now, now, now]);
+    expect(await other.get('/sandbox/clock')).toMatchObject({ frozen: false });
+    expect(Date.parse((await other.create()).created_at)).toBeLessThan(Date.parse(now));
   });
 
   it('a year: what is due happens at its date, in order, and the answer names its events', async () => {
-    const shop = await aSandboxMerchant(service, { release_days: 8, validity_days: 30 });
+    const shop = await aSandboxMerchant(service, MONTHLY);
     const document = aDocument();
-    await shop.move({ on: '2027-01-04' });
+    await shop.move({ on: `${YEAR}-01-04` });
     const order = await shop.completed({ document });
     const left = await shop.create({ document });
-    const events = await shop.eventsUntil({ on: '2028-01-04' });
+    const events = await shop.eventsUntil({ on: `${YEAR + 1}-01-04` });
     expect(events.map(({ type, timestamp, data }) => [type, timestamp, data.wallet?.available])).toEqual([
-      ['order.expired', '2027-01-04T03:30:00.000Z', '0.00'],
-      ['cashback.available', '2027-01-12T03:00:00.000Z', '7.50'],
-      ['cashback.expiring', '2027-02-04T04:00:00.000Z', '7.50'],
-      ['cashback.expired', '2027-02-11T03:00:00.000Z', '0.00'],
+      ['order.expired', `${YEAR}-01-04T03:30:00.000Z`, '0.00'],
+      ['cashback.available', `${YEAR}-01-12T03:00:00.000Z`, '7.50'],
+      ['cashback.expiring', `${YEAR}-02-04T04:00:00.000Z`, '7.50'],
+      ['cashback.expired', `${YEAR}-02-11T03:00:00.000Z`, '0.00'],
     ]);
-    expect(await shop.order(left)).toMatchObject({ status: 'expired' });
-    expect(await shop.order(order)).toMatchObject({ status: 'completed', completed_at: '2027-01-04T03:00:00.000Z' });
-    expect(await findingsOf(service)).toEqual([]);
+    expect(await shop.order(left)).toMatchObject({ status: 'expired', updated_at: `${YEAR}-01-04T03:30:00.000Z` });
+    expect(await shop.order(order)).toMatchObject({ status: 'completed', completed_at: `${YEAR}-01-04T03:00:00.000Z` });
+    const { data: months } = await shop.get<{ data: object[] }>(
+      `/reports/ledger?from=${YEAR}-01-01&to=${YEAR}-12-31&by=month`,
+    );
+    expect(months.slice(0, 3)).toMatchObject([
+      { from: `${YEAR}-01-01`, earned: '7.50', expired: '0.00', closed: true },
+      { from: `${YEAR}-02-01`, earned: '0.00', expired: '7.50', closed: true },
+      { from: `${YEAR}-03-01`, earned: '0.00', expired: '0.00', closed: true },
+    ]);
+  });
+
+  it('the same move again is the same response and changes nothing', async () => {
+    const shop = await aSandboxMerchant(service, MONTHLY);
+    await shop.completed();
+    const target = { on: new Date(Date.now() + 100 * DAY_MS).toISOString().slice(0, 10) };
+    const first = await shop.move(target);
+    expect(first).toMatchObject({ done: true, first_sequence: 3, last_sequence: 5 });
+    await shop.create();
+    expect(await put(shop, target)).toEqual(first);
+    expect(await put(shop, { now: first.now })).toEqual(first);
+  });
+
+  it('a move backwards is refused, and the clock goes on running', async () => {
+    const shop = await aSandboxMerchant(service);
+    await put(shop, { now: inDays(-1) }).refused(409, 'clock_backwards', ['/now']);
+    await put(shop, { on: `${YEAR - 2}-01-01` }).refused(409, 'clock_backwards', ['/on']);
+    expect(await shop.get('/sandbox/clock')).toMatchObject({ frozen: false });
+    const now = inDays(10);
+    await shop.move({ now });
+    await put(shop, { now: inDays(9) }).refused(409, 'clock_backwards', { now });
+    expect(await shop.get('/sandbox/clock')).toEqual({ now, frozen: true, moving: false });
+  });
+
+  it('a target that is missing, double, no instant or too far away is refused', async () => {
+    const shop = await aSandboxMerchant(service);
+    await put(shop, {}).refused(400, 'validation_failed', ['']);
+    await put(shop, { now: inDays(1), on: `${YEAR}-01-01` }).refused(400, 'validation_failed', ['']);
+    await put(shop, { now: 'tomorrow' }).refused(400, 'validation_failed', ['/now']);
+    await put(shop, { on: '2030-02-30' }).refused(400, 'validation_failed', ['/on']);
+    await put(shop, { now: inDays(6 * 366) }).refused(400, 'validation_failed', ['/now']);
+    await put(shop, { days: 1 }).refused(400, 'validation_failed', ['/days']);
+    expect(await shop.get('/sandbox/clock')).toMatchObject({ frozen: false });
+  });
+
+  it('a clock moves five years at a time', async () => {
+    const shop = await aSandboxMerchant(service, MONTHLY);
+    const document = aDocument();
+    await shop.completed({ document });
+    await shop.granted(document, '5.00');
+    const until = inDays(5 * 365);
+    expect(await shop.move({ now: until })).toMatchObject({ now: until, last_sequence: 8 });
+    const order = await shop.completed({ document });
+    expect(order.completed_at).toBe(until);
+    expect(await shop.move({ now: inDays(10 * 365) })).toMatchObject({ first_sequence: 11, last_sequence: 13 });
+    expect(await shop.wallet(document)).toMatchObject({ available: '0.00', pending: '0.00' });
+  });
+
+  it('a clock that stands still does not keep the sweeps from other merchants', async () => {
+    const shop = await aSandboxMerchant(service, { order_ttl_minutes: 1 });
+    await shop.move({ now: new Date(Date.now() + 1000).toISOString() });
+    await atOnce(20, () => shop.create());
+    // As if three hundred orders of the first one were due.
+    await rowsOf(service, 'UPDATE orders SET expires_at = expires_at - INTERVAL 1 HOUR WHERE merchant_id = ?', [
+      shop.id,
+    ]);
+    const other = await aSandboxMerchant(service);
+    const order = await other.create();
+    await rowsOf(service, 'UPDATE orders SET expires_at = ? WHERE id = ?', [new Date(Date.now() - 1000), order.id]);
+    await service.app.get(SweepsService).doAll();
+    const { data } = await shop.orders('status=pending&limit=100');
+    expect(data).toHaveLength(20);
+    expect((await rowsOf(service, 'SELECT status FROM orders WHERE id = ?', [order.id]))[0]).toEqual({
+      status: 'expired',
+    });
+  });
+
+  it('what was due and not done when the clock was first moved is done first', async () => {
+    const shop = await aSandboxMerchant(service, { ...MONTHLY, release_days: 1 });
+    const document = aDocument();
+    await shop.completed({ document });
+    await rowsOf(
+      service,
+      `UPDATE cashback_credits SET created_at = created_at - INTERVAL 3 DAY, available_at = ?, expires_at = ?
+        WHERE merchant_id = ?`,
+      [new Date(Date.now() - 1000), new Date(Date.now() + DAY_MS), shop.id],
+    );
+    const events = await shop.eventsUntil({ now: inDays(0.5) });
+    expect(events.map(({ type }) => type)).toEqual(['cashback.available']);
+    await rowsOf(
+      service,
+      'UPDATE cashback_credits SET created_at = created_at + INTERVAL 3 DAY WHERE merchant_id = ?',
+      [shop.id],
+    );
   });
 });
