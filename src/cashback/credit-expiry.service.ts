@@ -14,8 +14,8 @@ const due = (index: string, merchants: string): string => `/* ${ALL_MERCHANTS} *
   SELECT due.*, w.document FROM wallets w JOIN (
     SELECT wallet_id AS id, merchant_id AS merchantId, expires_at AS expiresAt
       FROM cashback_credits FORCE INDEX (${index})
-     WHERE is_open = 1 AND expires_at <= ? AND ${merchants} ORDER BY expires_at LIMIT ?) due ON w.id = due.id AND w.merchant_id = due.merchantId
-   ORDER BY due.expiresAt`;
+     WHERE is_open = 1 AND expires_at <= ? AND ${merchants} ORDER BY expires_at, wallet_id LIMIT ?) due ON w.id = due.id AND w.merchant_id = due.merchantId
+   ORDER BY due.expiresAt, due.id`;
 
 const NEXT = `
   SELECT MIN(expires_at) AS at FROM cashback_credits FORCE INDEX (ix_cashback_credits_merchant)

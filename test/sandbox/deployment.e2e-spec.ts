@@ -68,6 +68,7 @@ describe('a sandbox', () => {
 
   it('a second instance of the sandbox starts on its database', async () => {
     const second = await startService({ env: SANDBOX, databaseUrl: service.databaseUrl });
+    expect((await new Client(second).get('/health/ready')).status).toBe(200);
     await second.stop();
   });
 
