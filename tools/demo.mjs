@@ -62,7 +62,8 @@ export function welcome(port, databaseUrl) {
     return `  ${email.padEnd(28)}${permissions}`;
   });
   return `
-The service is ready. Ctrl-C stops it and everything that was started with it.
+The service is ready. It is a sandbox: docs/integrate.md has a merchant of your own and a year to see.
+Ctrl-C stops it and everything that was started with it.
 
   Back office     ${base}/back-office
   Swagger UI      ${base}/docs

@@ -43,7 +43,7 @@ describe('a move that is killed', () => {
     }
   }
 
-  it('does the same as one that is not killed, whoever continues it', async () => {
+  it('does the same as one that is not killed, whichever process continues it', async () => {
     const documents = Array.from({ length: CUSTOMERS }, aDocument);
     const policy = { release_days: 3, validity_days: 40, order_ttl_minutes: 10_000 };
     const [killed, whole] = [await aSandboxMerchant(observer, policy), await aSandboxMerchant(observer, policy)];
