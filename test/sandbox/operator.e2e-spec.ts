@@ -1,0 +1,39 @@
+import { describe, expect, it } from '@jest/globals';
+import { AdminCommandLine } from '../support/admin.js';
+import { aDocument } from '../support/factories.js';
+import { aSandboxMerchant, SANDBOX } from '../support/sandbox.js';
+import type { Credit, Entry } from '../support/shop.js';
+import { rowsOf } from '../support/wallets.js';
+import { useService } from '../support/use-service.js';
+
+const DAY_MS = 86_400_000;
+
+describe('the operator of a sandbox', () => {
+  const { service } = useService({ env: SANDBOX });
+  const admin = new AdminCommandLine(service);
+
+  it.each([
+    ['years ahead', 700],
+    ['days behind', -5],
+  ])('grants at the time of a clock that stands %s, and the figures are right', async (_, days) => {
+    const shop = await aSandboxMerchant(service, { release_days: 0, validity_days: 30 });
+    const document = aDocument();
+    await shop.move({ now: new Date(Date.now() + Math.max(days, 1) * DAY_MS).toISOString() });
+    // As if days had passed since.
+    const passed = days < 0 ? 1 - days : 0;
+    const dates = { sandbox_clocks: 'stands_at', event_sweeps: 'done_until', ledger_positions: 'summed_until' };
+    for (const [table, column] of Object.entries(dates)) {
+      const sql = `UPDATE ${table} SET ${column} = ${column} - INTERVAL ? DAY WHERE merchant_id = ?`;
+      await rowsOf(service, sql, [passed, shop.id]);
+    }
+    await shop.completed({ document });
+    const target = ['--merchant', shop.id, '--document', document];
+    const credit = await admin.json<Credit>('cashback', 'grant', ...target, '--amount', '10');
+    const shown = await admin.json<{ available: string; entries: Entry[] }>('wallet', 'show', ...target);
+    const clock = (await shop.now()).toISOString();
+    expect(shown).toMatchObject({ available: '17.50', entries: [{ created_at: clock }, { created_at: clock }] });
+    expect(Date.parse(credit.expires_at) - Date.parse(clock)).toBeGreaterThan(29 * DAY_MS);
+    await service.clock.sweep();
+    expect(await admin.json('reconcile')).toMatchObject({ findings: 0 });
+  });
+});
