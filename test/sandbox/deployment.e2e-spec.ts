@@ -61,6 +61,17 @@ describe('a sandbox', () => {
     for (const [method, path] of OPERATIONS) expect(paths[path]).toHaveProperty(method.toLowerCase());
   });
 
+  it('only a new merchant needs no token', async () => {
+    for (const [method, path] of OPERATIONS.slice(1)) {
+      const body = { on: '2030-01-01' };
+      expectProblem(
+        await new Client(service).send(method, path, method === 'PUT' ? { body } : {}),
+        401,
+        'missing_token',
+      );
+    }
+  });
+
   it('a live service does not start on its database', async () => {
     const started = startService({ databaseUrl: service.databaseUrl });
     await expect(started).rejects.toThrow('the database is a sandbox: start the service with SANDBOX=true');

@@ -1,8 +1,10 @@
+import { request as httpRequest } from 'node:http';
+import { PassThrough } from 'node:stream';
 import { describe, expect, it } from '@jest/globals';
 import { atOnce, Client } from '../support/client.js';
 import { expectComplete, readFeed } from '../support/events.js';
 import { findingsOf } from '../support/expectations.js';
-import { aDocument } from '../support/factories.js';
+import { aDocument, anOrder } from '../support/factories.js';
 import { aSandboxMerchant, type Move, SANDBOX, type SandboxShop } from '../support/sandbox.js';
 import { startService } from '../support/service.js';
 import type { FeedEvent } from '../support/shop.js';
@@ -128,5 +130,29 @@ describe('a clock that is moved while other things happen', () => {
       ]);
     }
     expect(await findingsOf(service)).toEqual([]);
+  });
+
+  it('a request whose body has not arrived does not hold up a move', async () => {
+    const shop = await aSandboxMerchant(service, policy);
+    const body = JSON.stringify(anOrder());
+    const half = new PassThrough();
+    const sent = new Promise<number>((resolve, reject) => {
+      const request = httpRequest(`${service.url}/orders`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${shop.tokens.access_token}`,
+          'content-type': 'application/json',
+          'content-length': Buffer.byteLength(body),
+        },
+      });
+      request.on('response', (response) => resolve(response.resume().statusCode!)).on('error', reject);
+      half.pipe(request);
+    });
+    half.write(body.slice(0, 20));
+    await shop.quote({ total: '10.00', items: [{ id: 'a', price: '10.00' }], payment_methods: [] });
+    expect(await shop.put<Move>('/sandbox/clock', { now: day(3) })).toMatchObject({ done: true });
+    half.end(body.slice(20));
+    expect(await sent).toBe(201);
+    expect((await shop.orders()).data).toMatchObject([{ created_at: day(3) }]);
   });
 });
