@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { ApiUsersService } from '../../src/auth/api-users.service.js';
 import { PERMISSIONS } from '../../src/common/caller.js';
 import { expectInvariants } from '../support/expectations.js';
+import { answersIn, commandBlocksOf } from '../support/pages.js';
 import { describeIf } from '../support/requirements.js';
 import { hasShell, Shell } from '../support/shell.js';
 import { useService } from '../support/use-service.js';
@@ -10,40 +11,7 @@ import { useService } from '../support/use-service.js';
 /** What `npm start` creates. */
 const DEMO = { email: 'demo@example.com', password: 'demo-password-2026', document: '52998224725', balance: '80.00' };
 
-/** Commands of the page, and the responses that the page shows below them. */
-interface Block {
-  page: string;
-  line: number;
-  commands: string;
-  answers: { status: number; body: unknown }[];
-}
-
-const BLOCKS = ['docs/checkout.md', 'docs/pt-BR/comecar.md'].flatMap(blocksOf);
-
-/** @throws if a fenced block is neither commands nor the responses to the commands before it. */
-function blocksOf(page: string): Block[] {
-  const content = readFileSync(page, 'utf8');
-  const blocks: Block[] = [];
-  let fences = 0;
-  for (const { 1: language, 2: text = '', index } of content.matchAll(/^```(\w*)\n(.*?)^```$/gms)) {
-    fences += 2;
-    const line = content.slice(0, index).split('\n').length;
-    const before = blocks.at(-1);
-    if (language === 'sh') blocks.push({ page, line, commands: text, answers: [] });
-    else if (language === 'json' && before?.answers.length === 0) before.answers = answersIn(text);
-    else throw new Error(`${page}:${line}: this block is not run`);
-  }
-  if (content.match(/^\s*(```|~~~)/gm)?.length !== fences) throw new Error(`${page} has a block that is not run`);
-  return blocks;
-}
-
-/** Reads responses as the page's `api` prints them: each has a status at the beginning of a line, then JSON. */
-function answersIn(text: string): Block['answers'] {
-  return text
-    .split(/^(?=\d{3} )/m)
-    .filter((answer) => answer.trim() !== '')
-    .map((answer) => ({ status: Number(answer.slice(0, 3)), body: JSON.parse(answer.slice(4)) as unknown }));
-}
+const BLOCKS = ['docs/checkout.md', 'docs/pt-BR/comecar.md'].flatMap(commandBlocksOf);
 
 const describeShell = describeIf(
   hasShell,

@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 
 /** What of a section is the same in every language. */
 export interface Section {
@@ -64,3 +65,54 @@ export const anchorsOf = (file: string): string[] =>
       .replace(/[^\p{L}\p{N}\p{M}_ -]/gu, '')
       .replaceAll(' ', '-'),
   );
+
+/** Returns the links of a page that lead to no file or heading. */
+export const brokenLinksIn = (file: string): string[] =>
+  [...readFileSync(file, 'utf8').matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)]
+    .filter(([, path = '', anchor]) => {
+      const target = path === '' ? file : join(dirname(file), path);
+      return !existsSync(target) || (anchor !== undefined && !anchorsOf(target).includes(anchor));
+    })
+    .map(([link]) => `${file}: ${link}`);
+
+/** A response as a page shows it. */
+export interface ShownAnswer {
+  status: number;
+  body: unknown;
+}
+
+/** Commands of a page, and what the page shows below them: responses, or other lines. */
+export interface CommandBlock {
+  page: string;
+  line: number;
+  commands: string;
+  answers: ShownAnswer[];
+  text?: string;
+}
+
+/** @throws if a fenced block is neither commands nor what the commands before it print. */
+export function commandBlocksOf(page: string): CommandBlock[] {
+  const content = readFileSync(page, 'utf8');
+  const blocks: CommandBlock[] = [];
+  let fences = 0;
+  for (const { 1: language, 2: text = '', index } of content.matchAll(/^```(\w*)\n(.*?)^```$/gms)) {
+    fences += 2;
+    const line = content.slice(0, index).split('\n').length;
+    const before = blocks.at(-1);
+    const isShown = before === undefined || before.text !== undefined || before.answers.length > 0;
+    if (language === 'sh') blocks.push({ page, line, commands: text, answers: [] });
+    else if (language === 'json' && !isShown) before.answers = answersIn(text);
+    else if (language === 'text' && !isShown) before.text = text;
+    else throw new Error(`${page}:${line}: this block is not run`);
+  }
+  if (content.match(/^\s*(```|~~~)/gm)?.length !== fences) throw new Error(`${page} has a block that is not run`);
+  return blocks;
+}
+
+/** Reads responses as the `api` of a page prints them: each has a status at the beginning of a line, then JSON. */
+export function answersIn(text: string): ShownAnswer[] {
+  return text
+    .split(/^(?=\d{3} )/m)
+    .filter((answer) => answer.trim() !== '')
+    .map((answer) => ({ status: Number(answer.slice(0, 3)), body: JSON.parse(answer.slice(4)) as unknown }));
+}
