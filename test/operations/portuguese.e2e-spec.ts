@@ -25,6 +25,7 @@ const PAIRS: Pair[] = [
   { english: 'docs/cashback.md', portuguese: 'docs/pt-BR/dinheiro.md' },
   { english: 'docs/errors.md', portuguese: ERRORS, own: 6, columns: 3 },
   { english: 'docs/events.md', portuguese: 'docs/pt-BR/eventos.md' },
+  { english: 'docs/integrate.md', portuguese: 'docs/pt-BR/integrar.md' },
   { english: 'docs/personal-data.md', portuguese: 'docs/pt-BR/lgpd.md' },
 ];
 const PAGES = ['README.pt-BR.md', ...readdirSync('docs/pt-BR').map((file) => `docs/pt-BR/${file}`)];
