@@ -1,12 +1,12 @@
 // @ts-check
 //
-// npm run webhooks:listen: prints the events of the demo merchant of `npm start`, sent as webhooks. See USAGE.
+// npm run webhooks:listen: prints the events of a merchant of `npm start`, sent as webhooks. See USAGE.
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { parseArgs } from 'node:util';
 import { Webhook } from 'standardwebhooks';
-import { EMAIL, PASSWORD } from './demo.mjs';
+import * as demo from './demo.mjs';
 import { isPortFree } from './support/ports.mjs';
 import { messageOf, onInterrupt, PROJECT } from './support/processes.mjs';
 
@@ -19,7 +19,8 @@ npm run webhooks:listen                 one line per event
 npm run webhooks:listen -- --json       each event in full
 npm run webhooks:listen -- --batch 100  gets up to 100 events per request
 
-The environment says where the service listens: PORT (default: 3000) or BASE, such as http://localhost:3000.`;
+The environment says where the service listens: PORT (default: 3000) or BASE, such as http://localhost:3000. For a
+merchant of your own in a sandbox, set EMAIL and PASSWORD to those of its API user.`;
 
 const options = readOptions();
 
@@ -40,6 +41,7 @@ function readOptions() {
 
 process.chdir(PROJECT);
 if (existsSync('.env')) process.loadEnvFile('.env');
+const { EMAIL = demo.EMAIL, PASSWORD = demo.PASSWORD } = process.env;
 const BASE = (process.env['BASE'] || `http://localhost:${process.env['PORT'] || 3000}`).replace(/\/$/, '');
 
 /**
@@ -62,7 +64,7 @@ If it listens elsewhere, set PORT or BASE to what it prints.`);
     throw new Error(`What answers at ${BASE} is not this service. Set PORT or BASE to what \`npm start\` prints.`);
   if (response.ok) return answer;
   if (answer.code === 'invalid_credentials')
-    throw new Error(`The service at ${BASE} has no demo merchant. \`npm start\` creates it.`);
+    throw new Error(`The service at ${BASE} has no such login as ${EMAIL}. \`npm start\` creates a demo merchant.`);
   throw new Error(`${method} ${path} returned ${response.status} ${answer.code}: ${answer.detail ?? answer.title}`);
 };
 
@@ -94,7 +96,9 @@ function summaryOf({ timestamp, sequence = '', type, data: { order, refund, gran
     ...(wallet ? [`| available ${wallet.available}`] : []),
     ...amounts({ pending: wallet?.pending, debt: wallet?.debt }),
   ];
-  const time = new Date(timestamp).toTimeString().slice(0, 8);
+  // The day too, because the clock of a sandbox can move by months.
+  const at = new Date(timestamp);
+  const time = `${at.toLocaleDateString('sv-SE')} ${at.toTimeString().slice(0, 8)}`;
   return `${time} ${String(sequence).padStart(6)}  ${type.padEnd(25)} ${parts.join(' ')}`.trimEnd();
 }
 

@@ -36,11 +36,13 @@ describe('npm run webhooks:listen', () => {
   });
 
   /** Starts the listener. `until` waits until it has printed a text, and returns all that it has printed. */
-  async function listen(base: string, ...args: string[]) {
+  const listen = (base: string, ...args: string[]) => listenAs({}, base, ...args);
+
+  async function listenAs(login: Record<string, string>, base: string, ...args: string[]) {
     const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> };
     const file = path.join(folder, `output-${++listeners}`);
     const [, program = ''] = scripts['webhooks:listen']!.split(' ');
-    const env = { PATH: process.env.PATH, BASE: base };
+    const env = { PATH: process.env.PATH, BASE: base, ...login };
     const listener = await startGuarded({
       command: process.execPath,
       args: [program, ...args],
@@ -86,7 +88,7 @@ describe('npm run webhooks:listen', () => {
     expect(await urls()).toEqual([...demo, own, listening]);
     const externalId = await complete();
     const line = new RegExp(
-      `^\\d\\d:\\d\\d:\\d\\d +\\d+  order\\.completed +${externalId} completed version 2 total 150\\.00 ` +
+      `^\\d{4}(?:-\\d\\d){2} \\d\\d:\\d\\d:\\d\\d +\\d+  order\\.completed +${externalId} completed version 2 total 150\\.00 ` +
         'to receive 7\\.50 \\| available [\\d.]+ pending 7\\.50$',
       'm',
     );
@@ -124,7 +126,9 @@ describe('npm run webhooks:listen', () => {
     const externalId = await complete();
     const printed = await listener.until(`order.completed           ${externalId}`);
     expect(printed).toMatch(/^A batch of [1-5]:$/m);
-    expect(printed).toMatch(new RegExp(`^\\d\\d:\\d\\d:\\d\\d +\\d+ +order\\.completed +${externalId} completed`, 'm'));
+    expect(printed).toMatch(
+      new RegExp(`^\\d{4}(?:-\\d\\d){2} \\d\\d:\\d\\d:\\d\\d +\\d+ +order\\.completed +${externalId} completed`, 'm'),
+    );
     await listener.end(10_000);
   });
 
@@ -148,6 +152,15 @@ describe('npm run webhooks:listen', () => {
       `Nothing answers at ${base}. Start the service in another terminal: npm start\n` +
         'If it listens elsewhere, set PORT or BASE to what it prints.\n',
     );
+  });
+
+  it('EMAIL and PASSWORD name another login, and a wrong one is said', async () => {
+    const login = { EMAIL: 'marketing@example.com', PASSWORD };
+    const listener = await listenAs(login, service.url);
+    expect(await listener.until('Waiting for')).toContain('Waiting for the events of marketing@example.com at');
+    const wrong = await listenAs({ ...login, PASSWORD: 'another-password' }, service.url);
+    expect(await wrong.exited).toBe(1);
+    expect(wrong.printed()).toContain('has no such login as marketing@example.com');
   });
 
   it('npm run webhooks:listen -- --help prints its options, and an unknown option is refused with them', async () => {
