@@ -20,6 +20,7 @@ export class CreateSandboxMerchantDto {
 }
 
 /** An API user with all permissions. */
+@InOrder(UserWithPasswordDto)
 class SandboxUserDto extends PickType(UserWithPasswordDto, ['id', 'name', 'email', 'permissions', 'password']) {}
 
 /** A new merchant of the sandbox, with an API user that has all permissions. */
