@@ -63,6 +63,7 @@ const RESOURCES = {
     customers: 'reportCustomers',
     grants: 'reportGrants',
   },
+  sandbox: { getClock: 'getClock', moveClock: 'moveClock' },
 } as const satisfies Record<string, Record<string, Name>>;
 
 type Table = typeof RESOURCES;
