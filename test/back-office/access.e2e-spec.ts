@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { describeInBrowser, type Language, loaded, logIn, useBrowser } from '../support/browser.js';
@@ -7,15 +5,9 @@ import { aDocument, grant } from '../support/factories.js';
 import { deliver } from '../support/receiver.js';
 import { type Order, type Wallet, unique } from '../support/shop.js';
 import { useService } from '../support/use-service.js';
+import { axeFindings } from './axe.js';
 
 const { service, merchant } = useService();
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-
-interface Finding {
-  id: string;
-  impact: string;
-  nodes: { html: string }[];
-}
 
 describeInBrowser('The back office', () => {
   const { open, enter } = useBrowser(service);
@@ -46,27 +38,18 @@ describeInBrowser('The back office', () => {
     await page.goto(`${service.url}/back-office/#/${view}`);
     await loaded(page);
   }
-  /** What axe finds serious. */
-  const findings = async (page: Page): Promise<string[]> => {
-    // As the browser's own tools do, beside the content security policy of the page.
-    await page.evaluate(AXE);
-    const { violations } = await page.evaluate<{ violations: Finding[] }>('axe.run()');
-    return violations
-      .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-      .map(({ id, nodes }) => `${id}: ${nodes[0]!.html}`);
-  };
 
   describe.each<Language>(['en', 'pt-BR'])('in %s', (language) => {
     it('has names and contrast for everyone, fits 360 pixels, and is in one language, in each view and dialog', async () => {
       const page = await open({ language });
-      expect(await findings(page)).toEqual([]);
+      expect(await axeFindings(page)).toEqual([]);
       expect(await page.locator('html').getAttribute('lang')).toBe(language);
       await logIn(page, merchant);
       const foreign =
         language === 'en' ? /\b(Pedido|Loja|Valor|Cliente|Buscar)\b/ : /\b(Order|Amount|Customer|Store|Find|Reason)\b/;
       for (const view of views()) {
         await show(page, view);
-        expect({ view, findings: await findings(page) }).toEqual({ view, findings: [] });
+        expect({ view, findings: await axeFindings(page) }).toEqual({ view, findings: [] });
         expect(await page.locator('body').innerText()).not.toMatch(foreign);
         // Tables scroll by themselves.
         await page.setViewportSize({ width: 360, height: 900 });
@@ -82,7 +65,7 @@ describeInBrowser('The back office', () => {
           await show(page, view);
           await page.locator('main .buttons button, main .bar > button').nth(index).click();
           await page.getByRole('dialog').waitFor();
-          expect(await findings(page)).toEqual([]);
+          expect(await axeFindings(page)).toEqual([]);
           await page.keyboard.press('Escape');
         }
     });

@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import { beforeAll, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { describeInBrowser, logIn, useBrowser } from '../support/browser.js';
@@ -8,7 +9,14 @@ import { useService } from '../support/use-service.js';
 
 const { service, merchant } = useService();
 
-it('/back-office/ has a content security policy of its own, and files with names that change', async () => {
+/** The bytes of files of the page as the edge sends them: compressed. */
+async function compressedSize(files: string[]): Promise<number> {
+  const bodies = files.map(async (file) => (await fetch(`${service.url}/back-office/${file}`)).arrayBuffer());
+  const sizes = (await Promise.all(bodies)).map((body) => gzipSync(new Uint8Array(body)).length);
+  return sizes.reduce((sum, size) => sum + size);
+}
+
+it('/back-office/ has a content security policy of its own, files with names that change, and less than 60 KiB', async () => {
   const page = await fetch(`${service.url}/back-office/`);
   const html = await page.text();
   const files = [...html.matchAll(/"(main-[A-Z0-9]{8}\.(?:js|css))"/g)].map(([, file]) => file!);
@@ -26,6 +34,7 @@ it('/back-office/ has a content security policy of its own, and files with names
       cached: 'public, max-age=31536000, immutable',
     });
   }
+  expect(await compressedSize(['', ...files])).toBeLessThan(60 * 1024);
   const unknown = await merchant.client.get('/back-office/nothing.js');
   expect(unknown).toMatchObject({ status: 404, body: { code: 'route_not_found' } });
 });
