@@ -1,5 +1,6 @@
 import { CashbackError } from '@cashback/client';
 import { isDocument, withoutPunctuation, withPunctuation } from '../../src/common/document.js';
+import { now } from './clock.js';
 import { en, type Texts } from './texts/en.js';
 import { ptBR } from './texts/pt-br.js';
 
@@ -46,7 +47,7 @@ export const percent = (rate: string): string => percentage.format(rate as Intl.
 export const count = (value: number): string => wholeNumber.format(value);
 export const day = (value: string): string => dayOnly.format(new Date(value));
 export const month = (value: string): string => monthOnly.format(new Date(`${value.slice(0, 7)}-01`));
-export const instant = (value: string): string => moment.format(new Date(value));
+export const instant = (value: string | Date): string => moment.format(new Date(value));
 
 /** @param text a date and time in the merchant's zone: `2026-11-25T08:00` @returns the instant */
 export function instantOf(text: string): string {
@@ -58,7 +59,7 @@ export function instantOf(text: string): string {
 }
 
 /** @returns the merchant's day that is this number of days from today, as `2026-11-26` */
-export const dayFromToday = (days: number): string => addDays(isoDay.format(new Date()), days);
+export const dayFromToday = (days: number): string => addDays(isoDay.format(now()), days);
 
 export function addDays(value: string, days: number): string {
   const date = new Date(value);

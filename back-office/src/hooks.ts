@@ -1,6 +1,7 @@
 import type { List } from '@cashback/client';
 import type { TargetedSubmitEvent } from 'preact';
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { useMoves } from './clock.js';
 
 /** The address after `#/`, such as `order/0199…`: it never has a document. No part of it needs an escape. */
 export const route = (): string[] => location.hash.slice(2).split('/');
@@ -22,10 +23,14 @@ export interface Loaded<T> {
   reload: () => void;
 }
 
-/** Loads when a dependency changes, and again with `reload`, which keeps what is shown until the answer is there. */
+/**
+ * Loads when a dependency changes, and again with `reload` or when a sandbox's clock was moved, which keeps what is
+ * shown until the answer is there.
+ */
 export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, dependencies: unknown[]): Loaded<T> {
   const [state, set] = useState<{ data?: T; error?: unknown }>({});
   const [times, again] = useState(0);
+  const moves = useMoves();
   useEffect(() => set({}), dependencies);
   useEffect(() => {
     const aborted = new AbortController();
@@ -34,7 +39,7 @@ export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, dependenci
       (error: unknown) => aborted.signal.aborted || set({ error }),
     );
     return () => aborted.abort();
-  }, [...dependencies, times]);
+  }, [...dependencies, times, moves]);
   return { ...state, reload: useCallback(() => again((n) => n + 1), []) };
 }
 
@@ -43,6 +48,9 @@ export interface Page<T> {
   data: T[];
   next_cursor: string | null;
 }
+
+/** What can be read page by page. */
+export type Paged<T> = Pick<List<Page<T>>, 'pages'>;
 
 export async function firstPage<P extends { data: unknown[] }>(list: List<P>): Promise<P> {
   for await (const page of list.pages()) return page;
@@ -58,7 +66,8 @@ export interface Pages<T> {
 }
 
 /** Reads a list page by page; after an error, goes on where it was. An empty page is not shown: more can follow it. */
-export function usePages<T>(list: (signal: AbortSignal) => List<Page<T>>, dependencies: unknown[]): Pages<T> {
+export function usePages<T>(list: (signal: AbortSignal) => Paged<T>, on: unknown[]): Pages<T> {
+  const dependencies = [...on, useMoves()];
   const [state, set] = useState<Omit<Pages<T>, 'more'>>({ pages: [], isComplete: false, isLoading: true });
   const reading = useRef({ cursor: null as string | null, isBusy: false, aborted: new AbortController() });
   const more = useCallback(async () => {
@@ -86,7 +95,7 @@ export function usePages<T>(list: (signal: AbortSignal) => List<Page<T>>, depend
   return { ...state, more: () => void more() };
 }
 
-async function nextPage<T>(list: List<Page<T>>, cursor: string | null): Promise<Page<T>> {
+async function nextPage<T>(list: Paged<T>, cursor: string | null): Promise<Page<T>> {
   let page: Page<T> = { data: [], next_cursor: null };
   for await (page of list.pages(cursor === null ? {} : { cursor })) if (page.data.length > 0) break;
   return page;

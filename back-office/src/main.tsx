@@ -1,10 +1,22 @@
 import type { Permission } from '@cashback/client';
 import { type JSX, render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { setClock } from './clock.js';
 import { choose, language, t, useTimeZone } from './format.js';
 import { useRoute } from './hooks.js';
-import { cashback, logOut, onEnd, onIdle, onNotice, type Notice, resume, type Session } from './session.js';
+import {
+  cashback,
+  logOut,
+  onEnd,
+  onIdle,
+  onNotice,
+  type Notice,
+  refreshClock,
+  resume,
+  type Session,
+} from './session.js';
 import { Action, Field, InputError, Problem } from './ui.js';
+import { Clock } from './views/clock.js';
 import { Customer } from './views/customer.js';
 import { Find } from './views/find.js';
 import { Login } from './views/login.js';
@@ -29,7 +41,7 @@ const VIEWS: Record<string, View> = {
   today: { name: t.today.title, permission: 'reports', show: (session) => <Today session={session} /> },
   months: { name: t.months.title, permission: 'reports', show: (_, [month]) => <Months month={month} /> },
   rules: { name: t.rules.title, show: () => <Rules /> },
-  webhooks: { name: t.webhooks.title, permission: 'events', show: () => <Webhooks /> },
+  webhooks: { name: t.webhooks.title, permission: 'events', show: (_, range) => <Webhooks range={range} /> },
   people: { name: t.people.title, permission: 'users', show: (session) => <People session={session} /> },
 };
 
@@ -66,6 +78,17 @@ function Menu({ session, current, leave }: { session: Session; current: string; 
   );
 }
 
+/** Reads the clock when someone comes from elsewhere, where it may have been moved; but not while they type. */
+function followMoves(): () => void {
+  const follow = (): void => {
+    if (!document.querySelector('dialog[open]')) void refreshClock().catch(() => undefined);
+  };
+  for (const type of ['focus', 'hashchange']) addEventListener(type, follow);
+  return () => {
+    for (const type of ['focus', 'hashchange']) removeEventListener(type, follow);
+  };
+}
+
 function App(): JSX.Element {
   const [session, setSession] = useState<Session | null>();
   const [note, setNote] = useState<unknown>();
@@ -74,6 +97,7 @@ function App(): JSX.Element {
   const [path = '', ...id] = useRoute();
   const enter = (next: Session | null): void => {
     if (next) useTimeZone(next.policy.time_zone);
+    setClock(next?.clock ?? null);
     setSession(next);
     setEnded(false);
   };
@@ -87,6 +111,7 @@ function App(): JSX.Element {
     });
   }, []);
   useEffect(() => (session ? onIdle(leave) : undefined), [session]);
+  useEffect(() => (session?.clock ? followMoves() : undefined), [session]);
   // `#/constructor` is no view either.
   const view = VIEWS[Object.hasOwn(VIEWS, path) ? path : '']!;
   useEffect(() => {
@@ -95,6 +120,7 @@ function App(): JSX.Element {
   return (
     <>
       {session && !isEnded && <Menu session={session} current={path} leave={leave} />}
+      {session?.clock && <Clock key={session.me.user_id} session={session} hidden={isEnded} />}
       {/* What was typed is still there when the same user has logged in again. */}
       {session && (
         <main key={`${path} ${session.me.user_id}`} hidden={isEnded}>

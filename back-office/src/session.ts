@@ -1,4 +1,6 @@
-import { Cashback, type Me, type Permission, type Policy, type TokenSet } from '@cashback/client';
+import { Cashback, CashbackError, type Me, type Permission, type Policy } from '@cashback/client';
+import type { SandboxClock, TokenSet } from '@cashback/client';
+import { getClock, setClock } from './clock.js';
 
 const TOKENS = 'tokens';
 const TAB = 'tab';
@@ -9,6 +11,8 @@ const IDLE_MS = 30 * 60_000;
 export interface Session {
   me: Me;
   policy: Policy;
+  /** That of the merchant in a sandbox. A live service has none. */
+  clock: SandboxClock | null;
   can: (permission: Permission) => boolean;
 }
 
@@ -80,6 +84,7 @@ async function leaveCopiedSession(): Promise<void> {
   return leaveCopiedSession();
 }
 
+// Sessions end in real time, also in a sandbox.
 const isIdle = (): boolean => Date.now() - Number(sessionStorage.getItem(ACTIVE) ?? Date.now()) > IDLE_MS;
 const stayActive = (): void => sessionStorage.setItem(ACTIVE, String(Date.now()));
 
@@ -94,9 +99,22 @@ export function onIdle(leave: () => void): () => void {
   };
 }
 
+const readClock = (): Promise<SandboxClock | null> =>
+  cashback.sandbox.getClock().catch((error: unknown) => {
+    if (error instanceof CashbackError && error.status === 404) return null;
+    throw error;
+  });
+
+/** Reads the clock again: somebody else can have moved it. What was set meanwhile is newer. */
+export async function refreshClock(): Promise<void> {
+  const before = getClock();
+  const next = await readClock();
+  if (getClock() === before) setClock(next);
+}
+
 async function read(): Promise<Session> {
-  const [me, policy] = await Promise.all([cashback.me(), cashback.policy.get()]);
-  return { me, policy, can: (permission) => me.permissions.includes(permission) };
+  const [me, policy, clock] = await Promise.all([cashback.me(), cashback.policy.get(), readClock()]);
+  return { me, policy, clock, can: (permission) => me.permissions.includes(permission) };
 }
 
 /** @returns the session of this tab before it was reloaded, or null */

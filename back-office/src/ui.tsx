@@ -1,4 +1,4 @@
-import { CashbackError, type By, type List } from '@cashback/client';
+import { CashbackError, type By } from '@cashback/client';
 import { type ComponentChildren, createContext, Fragment, type JSX } from 'preact';
 import { memo } from 'preact/compat';
 import { useContext, useEffect, useId, useRef, useState } from 'preact/hooks';
@@ -6,7 +6,7 @@ import { isDocument } from '../../src/common/document.js';
 import { documentText, money, t } from './format.js';
 import { notify } from './session.js';
 import type { Members } from './texts/en.js';
-import { type Loaded, type Page, usePages, useSubmit, type Values } from './hooks.js';
+import { type Loaded, type Paged, usePages, useSubmit, type Values } from './hooks.js';
 
 /** Says what a form lacks, before anything is sent. */
 export class InputError extends Error {}
@@ -113,7 +113,7 @@ const Chunk = memo<typeof PlainTable>(PlainTable, (before, after) => before.rows
 export function PagedTable<T>(props: {
   caption: string;
   columns: Column<T>[];
-  list: (signal: AbortSignal) => List<Page<T>>;
+  list: (signal: AbortSignal) => Paged<T>;
   on: unknown[];
 }): JSX.Element {
   const { pages, isComplete, isLoading, error, more } = usePages(props.list, props.on);
@@ -228,6 +228,8 @@ export function save(text: string, type: string, name: string): void {
 
 const Refusal = createContext<Values>({});
 
+export const LATEST = '2999-12-31T23:59';
+
 interface FieldProps {
   name: string;
   label: string;
@@ -253,7 +255,9 @@ export function Field(props: FieldProps): JSX.Element {
     'aria-describedby': `${id}-hint`,
   };
   const list = suggestions && `${id}-list`;
-  const typed = { type: type ?? 'text', defaultValue: value, inputMode, autocomplete: 'off', list };
+  // Otherwise, browsers let people type years of six digits.
+  const max = type === 'datetime-local' ? LATEST : undefined;
+  const typed = { type: type ?? 'text', defaultValue: value, inputMode, autocomplete: 'off', list, max };
   const input = { ...shared, ...typed } as JSX.IntrinsicElements['input'];
   return (
     <p class="field">

@@ -1,12 +1,18 @@
 import type { Event, EventType, WebhookAttempt, WebhookEndpoint } from '@cashback/client';
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { count, instant, instantOf, t } from '../format.js';
-import { firstPage, type Loaded, useLoad } from '../hooks.js';
+import { count, documentText, instant, instantOf, t } from '../format.js';
+import { firstPage, type Loaded, type Paged, useLoad } from '../hooks.js';
 import { cashback } from '../session.js';
-import { Action, Await, by, type Column, Facts, Field, Section, Table } from '../ui.js';
+import { Action, Await, by, type Column, Facts, Field, LATEST, PagedTable, Section, Table } from '../ui.js';
 
-export function Webhooks(): JSX.Element {
+/** @param range the first and the last number of events; without it, all there is about webhooks */
+export function Webhooks({ range }: { range: string[] }): JSX.Element {
+  const [first, last] = range.map(Number);
+  return first && last ? <Range first={first} last={last} /> : <Overview />;
+}
+
+function Overview(): JSX.Element {
   const endpoints = useLoad((signal) => cashback.webhookEndpoints.list({ signal }), []);
   return (
     <>
@@ -173,10 +179,19 @@ const Seek = ({ endpoint, onChange }: { endpoint: WebhookEndpoint; onChange: () 
   </Action>
 );
 
+/** The order or the customer of an event. */
+const Subject = ({ of }: { of: Event['data'] }): JSX.Element =>
+  'order' in of ? (
+    <a href={`#/order/${of.order.id}`}>{of.order.external_id}</a>
+  ) : (
+    <a href={`#/customer/${of.wallet.id}`}>{documentText(of.wallet.document)}</a>
+  );
+
 const eventColumns: Column<Event>[] = [
   { head: t.field.date, cell: ({ timestamp }) => instant(timestamp) },
   { head: t.webhooks.sequence, cell: ({ sequence }) => sequence, isNumber: true },
   { head: t.webhooks.type, cell: ({ type }) => t.eventType[type] ?? type },
+  { head: t.webhooks.of, cell: ({ data }) => <Subject of={data} /> },
   { head: t.field.by, cell: (event) => by(event.by) },
   {
     head: 'JSON',
@@ -223,7 +238,7 @@ function Feed(): JSX.Element {
           id="from"
           type="datetime-local"
           min="2000-01-01T00:00"
-          max="2999-12-31T23:59"
+          max={LATEST}
           // While someone types 2026, the year is 0002.
           onChange={({ currentTarget }) => currentTarget.validity.valid && setFrom(currentTarget.value)}
         />
@@ -237,3 +252,28 @@ function Feed(): JSX.Element {
     </Section>
   );
 }
+
+/** A part of the feed, in the order in which it happened. */
+const eventsOf = (first: number, last: number, signal: AbortSignal): Paged<Event> => ({
+  async *pages({ cursor } = {}) {
+    const after = Number(cursor ?? first - 1);
+    const { data, next_after, has_more } = await firstPage(cashback.events.list({ after, limit: 50 }, { signal }));
+    const isComplete = !has_more || next_after >= last;
+    yield {
+      data: data.filter(({ sequence }) => sequence <= last),
+      next_cursor: isComplete ? null : String(next_after),
+    };
+  },
+});
+
+const Range = ({ first, last }: { first: number; last: number }): JSX.Element => (
+  <>
+    <h1>{t.webhooks.range(count(first), count(last))}</h1>
+    <PagedTable
+      caption={t.webhooks.feed}
+      columns={eventColumns}
+      list={(signal) => eventsOf(first, last, signal)}
+      on={[first, last]}
+    />
+  </>
+);

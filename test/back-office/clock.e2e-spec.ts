@@ -1,0 +1,276 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Locator, Page } from 'playwright-core';
+import { confirm, describeInBrowser, type Language, loaded, logIn, openDialog, plain } from '../support/browser.js';
+import { useBrowser } from '../support/browser.js';
+import { aDocument, aUser } from '../support/factories.js';
+import { aSandboxMerchant, SANDBOX, type SandboxShop } from '../support/sandbox.js';
+import type { Grant, Order } from '../support/shop.js';
+import { useService } from '../support/use-service.js';
+import { axeFindings } from './axe.js';
+
+/** What people read of the clock. */
+const strip = (page: Page): Locator => page.locator('.sandbox');
+
+/** Chooses a day or an instant in the dialog. */
+async function choose(dialog: Locator, label: string, value: string, kind = label): Promise<void> {
+  await dialog.getByRole('radio', { name: kind }).check();
+  await dialog.getByLabel(label, { exact: true }).last().fill(value);
+}
+
+describeInBrowser('The clock in the back office', () => {
+  const { service } = useService({ env: SANDBOX });
+  const { enter, open } = useBrowser(service);
+
+  /** A merchant whose clock stands at the beginning of 2027-01-04 in São Paulo, with an order that expires first. */
+  async function aShop(): Promise<{ shop: SandboxShop; document: string; completed: Order; left: Order }> {
+    const shop = await aSandboxMerchant(service, { release_days: 8, validity_days: 30 });
+    await shop.move({ on: '2027-01-04' });
+    const document = aDocument();
+    const completed = await shop.completed({ document });
+    return { shop, document, completed, left: await shop.create({ document }) };
+  }
+
+  it('runs in a new sandbox, says before its first move that it stands still after it, and does', async () => {
+    const shop = await aSandboxMerchant(service);
+    const page = await enter(shop, 'rules');
+    await strip(page).getByText('the clock runs').waitFor();
+    const dialog = await openDialog(page, 'Move clock');
+    await dialog.getByText('After its first move, the clock stands still for good').waitFor();
+    await dialog.getByRole('button', { name: 'In 30 days' }).click();
+    const day = await dialog.getByLabel('Day', { exact: true }).inputValue();
+    const away = Date.parse(`${day}T03:00:00Z`) - Date.now();
+    expect(Math.ceil(away / 86_400_000)).toBe(30);
+    await confirm(dialog);
+    await dialog.getByText('Events of this move: 0.').waitFor();
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    expect(await shop.get('/sandbox/clock')).toEqual({ now: `${day}T03:00:00.000Z`, frozen: true, moving: false });
+    expect(await strip(page).innerText()).toMatch(/12:00 AM\s+the clock stands still/);
+    expect(await (await openDialog(page, 'Move clock')).innerText()).not.toContain('first move');
+  });
+
+  it('moves to a day, shows the events of the move, and what the view has then', async () => {
+    const { shop, document, completed, left } = await aShop();
+    const other = await aSandboxMerchant(service);
+    await other.move({ on: '2027-01-04' });
+    const page = await enter(shop, `customer/${(await shop.wallet(document)).id}`);
+    const tile = (name: string): Locator => page.locator('.tile', { has: page.getByText(name, { exact: true }) });
+    await tile('Pending').getByText('R$7.50', { exact: true }).waitFor();
+    expect(await strip(page).innerText()).toContain('Jan 4, 2027, 12:00 AM');
+    const dialog = await openDialog(page, 'Move clock');
+    await choose(dialog, 'Day', '2027-01-20', 'a day');
+    await dialog.getByRole('button', { name: 'In 7 days' }).click();
+    expect(await dialog.getByLabel('Day', { exact: true }).inputValue()).toBe('2027-01-11');
+    await choose(dialog, 'Day', '2027-01-12', 'a day');
+    await confirm(dialog);
+    await dialog.getByText('The clock is at Jan 12, 2027, 12:00 AM. Events of this move: 2.').waitFor();
+    await tile('Available').getByText('R$7.50', { exact: true }).waitFor();
+    await dialog.getByRole('link', { name: 'Show events' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    const rows = page.getByRole('region', { name: 'Events' }).locator('tbody tr');
+    await rows.nth(1).waitFor();
+    expect(await rows.allTextContents()).toEqual([
+      expect.stringMatching(new RegExp(`^Jan 4, 2027, 12:30 AM\\d+Order expired${left.external_id}`)),
+      expect.stringMatching(/^Jan 12, 2027, 12:00 AM\d+Cashback available••/),
+    ]);
+    await rows.first().getByRole('link').click();
+    await page.getByRole('heading', { name: `Order ${left.external_id} Expired` }).waitFor();
+    expect(await shop.order(completed)).toMatchObject({ cashback: { to_receive: { status: 'available' } } });
+    // The clock of another merchant stays.
+    expect(await other.now()).toEqual(new Date('2027-01-04T03:00:00Z'));
+  });
+
+  it('moves to an instant, in Portuguese, once although the answer is lost', async () => {
+    const { shop } = await aShop();
+    const page = await enter(shop, '', { language: 'pt-BR' });
+    let lost = 0;
+    await page.route('**/sandbox/clock', async (route) => {
+      if (route.request().method() !== 'PUT' || lost++ > 0) return route.continue();
+      return route.fetch().then(() => route.abort('connectionreset'));
+    });
+    const dialog = await openDialog(page, 'Avançar relógio');
+    await choose(dialog, 'Momento', '2027-01-04T18:30', 'um momento');
+    await dialog.getByRole('button', { name: 'Confirmar' }).dblclick();
+    await dialog.getByText('O relógio está em 04/01/2027, 18:30. Eventos deste avanço: 1.').waitFor();
+    expect(lost).toBe(2);
+    expect(await shop.now()).toEqual(new Date('2027-01-04T21:30:00Z'));
+    await dialog.getByRole('button', { name: 'Fechar' }).click();
+    expect(await strip(page).innerText()).toMatch(/^Sandbox\s+04\/01\/2027, 18:30\s+o relógio está parado/);
+  });
+
+  it('does not move backwards, nor more than five years, and says so at the field', async () => {
+    const { shop } = await aShop();
+    const page = await enter(shop);
+    const dialog = await openDialog(page, 'Move clock');
+    const refusal = dialog.locator('.refusal');
+    await choose(dialog, 'Instant', '2027-01-03T23:59', 'an instant');
+    await confirm(dialog);
+    await dialog.getByRole('alert').getByText('The clock only moves forward.').waitFor();
+    expect(await refusal.innerText()).toBe('Not before the clock, and at most five years after it.');
+    expect(await dialog.getByLabel('Instant', { exact: true }).inputValue()).toBe('2027-01-03T23:59');
+    await choose(dialog, 'Day', '2033-01-01', 'a day');
+    await confirm(dialog);
+    await dialog.getByRole('alert').getByText('Check the marked fields.').waitFor();
+    await refusal.waitFor();
+    // Another tab, or a program, moves it while the dialog is open.
+    await shop.move({ on: '2027-02-01' });
+    await choose(dialog, 'Day', '2027-01-31', 'a day');
+    await confirm(dialog);
+    await dialog.getByRole('alert').getByText('The clock only moves forward.').waitFor();
+    await dialog.getByText('Feb 1, 2027, 12:00 AM').waitFor();
+    expect(await shop.now()).toEqual(new Date('2027-02-01T03:00:00Z'));
+  });
+
+  it('that was moved elsewhere is shown in the next view, in the dialog, and when someone comes from another tab', async () => {
+    const { shop, document } = await aShop();
+    const page = await enter(shop, 'rules');
+    await strip(page).getByText('Jan 4, 2027').waitFor();
+    await shop.move({ on: '2027-01-05' });
+    await page.goto(`${service.url}/back-office/#/customer/${(await shop.wallet(document)).id}`);
+    await strip(page).getByText('Jan 5, 2027').waitFor();
+    const pending = page.locator('.tile', { hasText: 'Pending' });
+    await pending.getByText('R$7.50', { exact: true }).waitFor();
+    await shop.move({ on: '2027-01-12' });
+    // What the browser does for a tab that someone comes back to.
+    await page.evaluate('void dispatchEvent(new Event("focus"))');
+    await strip(page).getByText('Jan 12, 2027').waitFor();
+    await pending.getByText('R$0.00', { exact: true }).waitFor();
+    await shop.move({ on: '2027-01-13' });
+    const dialog = await openDialog(page, 'Move clock');
+    await dialog.getByText('Jan 13, 2027').waitFor();
+    await dialog.getByRole('button', { name: 'Next day' }).click();
+    expect(await dialog.getByLabel('Day', { exact: true }).inputValue()).toBe('2027-01-14');
+  });
+
+  it('shows a move that takes long, which can be left and continued, also after a reload', async () => {
+    const { shop, left } = await aShop();
+    const page = await enter(shop);
+    const holder = service.dataSource.createQueryRunner();
+    await holder.startTransaction();
+    try {
+      // The order cannot expire, so the clock stays at that instant.
+      await holder.query('SELECT id FROM orders WHERE id = ? AND merchant_id = ? FOR UPDATE', [left.id, shop.id]);
+      let dialog = await openDialog(page, 'Move clock');
+      await choose(dialog, 'Day', '2027-01-12', 'a day');
+      await confirm(dialog);
+      await dialog.getByText('The clock is at Jan 4, 2027, 12:30 AM.').waitFor();
+      expect(await dialog.getByRole('progressbar').count()).toBe(1);
+      await page.keyboard.press('Escape');
+      await strip(page).getByText('the clock is moving').waitFor();
+      await strip(page).getByText('Jan 4, 2027, 12:30 AM').waitFor();
+      // What was chosen is still there.
+      dialog = await openDialog(page, 'Continue move');
+      await dialog.getByText('The last move is not done.').waitFor();
+      expect(await dialog.getByLabel('Day', { exact: true }).inputValue()).toBe('2027-01-12');
+      await page.reload();
+      await strip(page).getByText('the clock is moving').waitFor();
+      dialog = await openDialog(page, 'Continue move');
+      await choose(dialog, 'Day', '2027-01-12', 'a day');
+      await confirm(dialog);
+      await dialog.getByText('If you close this, it stops').waitFor();
+      await holder.rollbackTransaction();
+      await dialog.getByText('The clock is at Jan 12, 2027, 12:00 AM. Events of this move: 2.').waitFor();
+      await dialog.getByRole('button', { name: 'Close' }).click();
+      await strip(page).getByText('the clock stands still').waitFor();
+    } finally {
+      if (holder.isTransactionActive) await holder.rollbackTransaction();
+      await holder.release();
+    }
+    expect(await shop.get('/sandbox/clock')).toEqual({ now: '2027-01-12T03:00:00.000Z', frozen: true, moving: false });
+    expect(await shop.order(left)).toMatchObject({ status: 'expired' });
+  });
+
+  it('says only the number of events to a user who may not read them', async () => {
+    const { shop } = await aShop();
+    const till = await aUser(service, shop.id, ['sell'], 'Caixa 3');
+    const page = await enter(till);
+    const dialog = await openDialog(page, 'Move clock');
+    await dialog.getByRole('button', { name: 'Next day' }).click();
+    await confirm(dialog);
+    await dialog.getByText('The clock is at Jan 5, 2027, 12:00 AM. Events of this move: 1.').waitFor();
+    expect(await dialog.getByRole('link').count()).toBe(0);
+  });
+
+  it('decides what today is: in reports, in their default periods, and in the number of a grant', async () => {
+    const { shop, document } = await aShop();
+    const page = await enter(shop, 'today');
+    const days = page.locator('figure ol li');
+    await days.getByText('Jan 4, 2027').waitFor({ state: 'attached' });
+    expect(plain((await days.last().textContent())!)).toBe('Jan 4, 2027 1');
+    const dialog = await openDialog(page, 'Move clock');
+    await choose(dialog, 'Day', '2028-03-10', 'a day');
+    await confirm(dialog);
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    await days.getByText('Mar 10, 2028').waitFor({ state: 'attached' });
+    expect(await days.first().textContent()).toContain('Feb 10, 2028');
+    await page.getByRole('link', { name: 'Months' }).click();
+    const months = page.getByRole('region', { name: 'Months' }).locator('tbody tr');
+    await months.first().waitFor();
+    expect(await months.first().innerText()).toMatch(/^Mar 2028/);
+    expect(await months.last().innerText()).toMatch(/^Apr 2027/);
+
+    await page.goto(`${service.url}/back-office/#/customer/${(await shop.wallet(document)).id}`);
+    const grant = await openDialog(page, 'Grant cashback');
+    await grant.getByLabel('Amount').fill('1,00');
+    await grant.getByLabel('Reason').fill('Aniversário');
+    await grant.getByRole('button', { name: 'Continue' }).click();
+    await confirm(grant);
+    await grant.waitFor({ state: 'detached' });
+    const [given] = await shop.all<Grant>('/grants?limit=100');
+    expect(given!.external_id).toMatch(/^BO-2028-03-10-/);
+  });
+
+  it.each<Language>(['en', 'pt-BR'])(
+    'has names and contrast for everyone, fits 360 pixels, and is in one language: %s',
+    async (language) => {
+      const { shop } = await aShop();
+      const page = await open({ language, width: 360 });
+      await logIn(page, shop);
+      await strip(page).getByRole('button').click();
+      const dialog = page.getByRole('dialog');
+      await dialog.getByRole('button').nth(2).click();
+      expect(await axeFindings(page)).toEqual([]);
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360);
+      const foreign = language === 'en' ? /\b(relógio|dia|dias|Momento)\b/i : /\b(clock|day|days|Instant)\b/i;
+      expect(await page.locator('body').innerText()).not.toMatch(foreign);
+      await dialog.locator('button:not([type])').dblclick();
+      await dialog.getByRole('link').waitFor();
+      expect(await axeFindings(page)).toEqual([]);
+      expect(await dialog.innerText()).not.toMatch(foreign);
+      await dialog.getByRole('link').click();
+      await loaded(page);
+      expect(await axeFindings(page)).toEqual([]);
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360);
+    },
+  );
+});
+
+describe('A live service', () => {
+  const { service, merchant } = useService();
+
+  describeInBrowser('in the back office', () => {
+    const { open } = useBrowser(service);
+
+    it('has no clock, asks for it once, and its reports end today', async () => {
+      const page = await open();
+      const refused: string[] = [];
+      page.on('response', (response) => response.status() >= 400 && refused.push(response.url()));
+      const requests: string[] = [];
+      page.on('request', (request) => request.url().includes('/sandbox') && requests.push(request.url()));
+      await logIn(page, merchant);
+      const today = (): string =>
+        new Intl.DateTimeFormat('en-US', { dateStyle: 'medium', timeZone: 'America/Sao_Paulo' }).format();
+      const before = today();
+      for (const view of ['rules', 'today']) {
+        await page.goto(`${service.url}/back-office/#/${view}`);
+        await page.evaluate('void dispatchEvent(new Event("focus"))');
+        await loaded(page);
+      }
+      expect(await page.locator('.sandbox').count()).toBe(0);
+      expect(await page.locator('body').innerText()).not.toMatch(/sandbox|clock/i);
+      expect(refused).toEqual([`${service.url}/sandbox/clock`]);
+      expect(requests).toEqual(refused);
+      const last = (await page.locator('figure ol li').last().textContent())!;
+      expect([before, today()].map((day) => last.startsWith(day))).toContain(true);
+    });
+  });
+});
