@@ -1,0 +1,121 @@
+import type { Calendar } from './calendar.js';
+
+/** The customers of each scenario. Ana's wallet is the one that a row shows, unless it names another one. */
+export const CUSTOMERS: Record<string, string> = { Ana: '52998224725', Bia: '11144477735' };
+
+/** What a step does: one of the operations that an order lists, or something else. */
+export const ACTS = {
+  move: undefined,
+  grant: undefined,
+  void: undefined,
+  create: undefined,
+  hold: 'hold',
+  release: 'hold',
+  renew: 'renew',
+  amend: 'amend',
+  complete: 'complete',
+  cancel: 'cancel',
+  refund: 'refund',
+  correct: 'change_customer',
+} as const;
+export type Act = keyof typeof ACTS;
+
+export interface Step {
+  act: Act;
+  /** The letter of the order or of the grant. */
+  name: string;
+  /** What follows the letter: an amount, or `the rest`. */
+  what: string;
+  options: Partial<Record<Option, string>>;
+}
+
+const OPTIONS = [
+  ...(['for', 'to', 'from', 'through', 'until', 'eligible', 'by', 'earning'] as const),
+  ...(['redeem', 'taking', 'lowering', 'with', 'items'] as const),
+];
+type Option = (typeof OPTIONS)[number];
+
+/** Reads a step such as `create A 100.00 eligible 80.00 by pix 60.00`. */
+export function readStep(text: string): Step {
+  const [head = '', ...rest] = text.split(new RegExp(` (?=(?:${OPTIONS.join('|')})\\b)`));
+  const [act = '', name = '', ...what] = head.split(' ');
+  if (!(act in ACTS)) throw new Error(`no such step: ${text}`);
+  const options = rest.map((option) => [option.split(' ', 1)[0], option.slice(option.indexOf(' ') + 1)]);
+  return { act: act as Act, name, what: what.join(' '), options: Object.fromEntries(options) as Step['options'] };
+}
+
+export interface Request {
+  method: string;
+  path: string;
+  body?: object | undefined;
+}
+
+/**
+ * Returns the request of a step. What `the rest` and items are is known by then.
+ *
+ * @param ids those of what the scenario has made so far, by external ID
+ */
+export function requestOf(step: Step, ids: ReadonlyMap<string, string>, calendar: Calendar): Request {
+  const { act, name, what, options } = step;
+  const order = `/orders/${ids.get(name)}`;
+  const { until, redeem, by, from, through, to = 'Ana', eligible, taking } = options;
+  const instant = until && calendar.instant(until);
+  switch (act) {
+    case 'move':
+      throw new Error('a move is no request of the shop');
+    case 'grant': {
+      const days = { available_on: from && calendar.date(from), expires_on: through && calendar.date(through) };
+      const body = { external_id: name, document: CUSTOMERS[to], amount: what, ...days };
+      return { method: 'POST', path: '/grants', body };
+    }
+    case 'void':
+      return { method: 'POST', path: `/grants/${ids.get(name)}/void` };
+    case 'create':
+      return { method: 'POST', path: '/orders', body: { external_id: name, ...cart(what, options, 'Ana') } };
+    case 'amend':
+      return { method: 'PUT', path: order, body: cart(what, options) };
+    case 'hold':
+    case 'release':
+    case 'renew':
+      return { method: 'PUT', path: `${order}/redemption`, body: { amount: what || '0.00', expires_at: instant } };
+    case 'complete':
+      return { method: 'POST', path: `${order}/complete`, body: { redeem, payment_methods: by && payments(by) } };
+    case 'cancel':
+      return { method: 'POST', path: `${order}/cancel` };
+    case 'refund': {
+      const external_id = `DEV-${ids.size}`;
+      const body = { external_id, amount: what, eligible_amount: eligible, take_back: taking?.replace('back ', '') };
+      return { method: 'POST', path: `${order}/refunds`, body };
+    }
+    case 'correct':
+      return { method: 'PUT', path: `${order}/customer`, body: { document: CUSTOMERS[to], reason: 'Typed wrongly' } };
+  }
+}
+
+/** The content of an order. @param customer who has it, unless the step says another one */
+function cart(total: string, { eligible, by, earning, lowering, ...options }: Step['options'], customer = ''): object {
+  return {
+    document: CUSTOMERS[options.for ?? customer],
+    total,
+    eligible_total: eligible,
+    earn_amount: earning,
+    items: options.with === undefined ? [{ id: 'goods', price: total }] : pricesOf(options.with),
+    payment_methods: by === undefined ? [] : payments(by),
+    ...(lowering !== undefined && { redeem: 'maximum' }),
+  };
+}
+
+/** Reads `pix 60.00, card 20.00`. */
+const payments = (text: string): object[] =>
+  text.split(', ').map((payment) => ({ id: payment.split(' ')[0], amount: payment.split(' ')[1] }));
+
+/** Reads `2 shirts 30.00, 1 shoes 40.00`. */
+const pricesOf = (text: string): object[] =>
+  text.split(', ').map((item) => {
+    const [quantity, id, price] = item.split(' ');
+    return { id, price, quantity: Number(quantity) };
+  });
+
+/** Reads `1 shirts, 1 shoes`. */
+export const itemsOf = (text: string): object[] =>
+  text.split(', ').map((item) => ({ id: item.split(' ')[1], quantity: Number(item.split(' ')[0]) }));
