@@ -3,6 +3,7 @@ import { addDays, dayOf, startOfDay } from '../../src/common/calendar-days.js';
 import { eventWalletOf, numberEvents, readFeed } from '../support/events.js';
 import { aDocument, type TestMerchant } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
+import { aSandboxMerchant, SANDBOX, type SandboxShop } from '../support/sandbox.js';
 import { type Service, startService } from '../support/service.js';
 import type { FeedEvent } from '../support/shop.js';
 import { useService } from '../support/use-service.js';
@@ -26,7 +27,7 @@ beforeEach(async () => {
 const MINUTE = 60_000;
 const ZONE = 'America/Sao_Paulo';
 const TYPES = '&types=cashback.available,cashback.expiring,cashback.expired';
-const today = (zone = ZONE): string => dayOf(service.clock.now(), zone);
+const today = (): string => dayOf(service.clock.now(), ZONE);
 
 /** Moves the clock to an instant, lets both instances do what is due, and returns the events of that. */
 async function eventsAt(instant: Date, after = 0): Promise<FeedEvent[]> {
@@ -66,43 +67,6 @@ describe('the events of dates', () => {
     expect(await eventsAt(new Date(+start + 60 * MINUTE))).toEqual(events);
   });
 
-  it('cashback that expires is announced seven days before, also if it was available at once, and then expires', async () => {
-    const document = aDocument();
-    const lastDay = addDays(today(), 12);
-    await grantUntil(document, '5.00', lastDay);
-    await grantUntil(document, '6.00', lastDay, addDays(today(), 1));
-    await grantUntil(document, '9.00', addDays(today(), 40));
-    const expiresAt = startOfDay(addDays(lastDay, 1), ZONE);
-    await eventsAt(new Date(+expiresAt - 8 * 24 * 60 * MINUTE));
-    const after = (await readFeed(merchant, 0, TYPES)).at(-1)!.sequence;
-    const day = startOfDay(addDays(lastDay, -6), ZONE);
-    expect(await eventsAt(day, after)).toEqual([]);
-    const [expiring, ...others] = await eventsAt(new Date(+day + 63 * MINUTE), after);
-    expect(others).toEqual([]);
-    expect(expiring!.type).toBe('cashback.expiring');
-    expect(expiring!.data).toEqual({
-      amount: '11.00',
-      expires_at: expiresAt.toISOString(),
-      expires_on: lastDay,
-      wallet: await eventWalletOf(merchant, document),
-    });
-    const [expired, ...more] = await eventsAt(expiresAt, expiring!.sequence);
-    expect(more).toEqual([]);
-    expect(expired).toMatchObject({
-      type: 'cashback.expired',
-      data: { amount: '11.00', wallet: { available: '9.00' } },
-    });
-  });
-
-  it('cashback that is granted less than seven days before it expires, or is spent by then, is not announced', async () => {
-    const [late, spent] = [aDocument(), aDocument()];
-    await grantUntil(late, '5.00', addDays(today(), 5));
-    await grantUntil(spent, '6.00', addDays(today(), 9));
-    await merchant.completed({ document: spent, total: '6.00' }, { redeem: '6.00' });
-    const events = await eventsAt(startOfDay(addDays(today(), 8), ZONE));
-    expect(events.map(({ type, data }) => [type, data.wallet.document])).toEqual([['cashback.expired', late]]);
-  });
-
   it('a backlog of dates after an outage is announced by two instances in the order of the dates, each wallet once', async () => {
     const documents = Array.from({ length: 25 }, () => aDocument());
     for (const [at, document] of documents.entries()) {
@@ -115,27 +79,71 @@ describe('the events of dates', () => {
     expect(events).toHaveLength(50);
     expect(new Set(events.map(({ data }) => `${data.wallet.document} ${data.available_at}`)).size).toBe(50);
   });
+});
+
+describe('the announcement of cashback that expires', () => {
+  const { service: sandbox } = useService({ env: SANDBOX });
+  /** The dates count from one that is tomorrow or later in every zone. */
+  const dayZero = addDays(dayOf(new Date(), ZONE), 2);
+  const inDays = (days: number): string => addDays(dayZero, days);
+
+  /** A merchant whose clock stands at the beginning of a day. */
+  async function aShop(policy: object): Promise<SandboxShop> {
+    const shop = await aSandboxMerchant(sandbox, policy);
+    await shop.move({ on: inDays(0) });
+    return shop;
+  }
+
+  it('cashback that expires is announced seven days before, also if it was available at once, and then expires', async () => {
+    const shop = await aShop({});
+    const document = aDocument();
+    await shop.granted(document, '5.00', { expires_on: inDays(12) });
+    await shop.granted(document, '6.00', { expires_on: inDays(12), available_on: inDays(1) });
+    await shop.granted(document, '9.00', { expires_on: inDays(40) });
+    await shop.move({ on: inDays(6) });
+    const [expiring, ...others] = await shop.eventsUntil({ on: inDays(12) });
+    expect(others).toEqual([]);
+    expect(expiring).toMatchObject({ type: 'cashback.expiring', timestamp: `${inDays(6)}T04:00:00.000Z` });
+    expect(expiring!.data).toEqual({
+      amount: '11.00',
+      expires_at: `${inDays(13)}T03:00:00.000Z`,
+      expires_on: inDays(12),
+      wallet: await eventWalletOf(shop, document),
+    });
+    const [expired, ...more] = await shop.eventsUntil({ on: inDays(20) });
+    expect(more).toEqual([]);
+    expect(expired).toMatchObject({
+      type: 'cashback.expired',
+      timestamp: `${inDays(13)}T03:00:00.000Z`,
+      data: { amount: '11.00', wallet: { available: '9.00' } },
+    });
+  });
+
+  it('cashback that is granted less than seven days before it expires, or is spent by then, is not announced', async () => {
+    const shop = await aShop({ redeem_share: '1' });
+    const [late, spent] = [aDocument(), aDocument()];
+    await shop.granted(late, '5.00', { expires_on: inDays(5) });
+    await shop.granted(spent, '6.00', { expires_on: inDays(9) });
+    await shop.completed({ document: spent, total: '6.00' }, { redeem: '6.00' });
+    const events = await shop.eventsUntil({ on: inDays(20) });
+    expect(events.map(({ type, data }) => [type, data.wallet.document])).toEqual([['cashback.expired', late]]);
+  });
 
   it.each(['America/New_York', 'Europe/Berlin', 'Pacific/Auckland'])(
     'cashback in %s that expires after a change of the clocks is announced on the local day seven days before',
-    async (timeZone) => {
-      merchant = await aLongLivedMerchant(service, { timeZone });
-      // The next two days with 23 and 25 hours, in either order.
-      for (let changes = 0, day = addDays(today(timeZone), 12); changes < 2; day = addDays(day, 1)) {
-        const hours = (+startOfDay(addDays(day, 1), timeZone) - +startOfDay(day, timeZone)) / (60 * MINUTE);
-        if (hours === 24) continue;
-        changes++;
-        const document = aDocument();
-        const lastDay = addDays(day, 2);
-        await grantUntil(document, '5.00', lastDay);
-        const announcedOn = addDays(lastDay, -6);
-        const before = await eventsAt(new Date(+startOfDay(announcedOn, timeZone) - MINUTE));
-        const [event] = (await eventsAt(new Date(+startOfDay(announcedOn, timeZone) + 123 * MINUTE))).slice(
-          before.length,
-        );
-        expect(event).toMatchObject({ type: 'cashback.expiring', data: { expires_on: lastDay, wallet: { document } } });
-        expect(dayOf(new Date(event!.timestamp), timeZone)).toBe(announcedOn);
-      }
+    async (time_zone) => {
+      const shop = await aShop({ time_zone });
+      const hoursOf = (day: string): number =>
+        (+startOfDay(addDays(day, 1), time_zone) - +startOfDay(day, time_zone)) / (60 * MINUTE);
+      const changes = Array.from({ length: 366 }, (_, at) => inDays(10 + at)).filter((day) => hoursOf(day) !== 24);
+      const lastDays = changes.map((day) => addDays(day, 2));
+      expect(new Set(changes.map(hoursOf))).toEqual(new Set([23, 25]));
+      for (const lastDay of lastDays) await shop.granted(aDocument(), '5.00', { expires_on: lastDay });
+      const events = await shop.eventsUntil({ on: addDays(lastDays.at(-1)!, 1) });
+      const announced = events.filter(({ type }) => type === 'cashback.expiring');
+      expect(announced.map(({ timestamp, data }) => [dayOf(new Date(timestamp), time_zone), data.expires_on])).toEqual(
+        lastDays.map((lastDay) => [addDays(lastDay, -6), lastDay]),
+      );
     },
   );
 });

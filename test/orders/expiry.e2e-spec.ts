@@ -2,46 +2,51 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { atOnce } from '../support/client.js';
 import { localDate } from '../support/days.js';
 import { expectInvariants } from '../support/expectations.js';
+import { aDocument } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
+import { aSandboxMerchant, SANDBOX } from '../support/sandbox.js';
 import { useService } from '../support/use-service.js';
 import { startOfDayAfter } from '../support/wallets.js';
 import { oneAtOnce } from '../support/shop.js';
 
 const { service, merchant } = useService({ merchant: aLongLivedMerchant });
-afterEach(() => expectInvariants(service));
+const { service: sandbox } = useService({ env: SANDBOX });
+afterEach(async () => {
+  for (const used of [service, sandbox]) await expectInvariants(used);
+});
+
+const msBefore = (instant: string | null): string => new Date(Date.parse(instant!) - 1).toISOString();
 
 describe('the expiry of earned cashback', () => {
   it('earned cashback is pending, then available for 180 days, then expired', async () => {
-    const order = await merchant.completed();
+    const shop = await aSandboxMerchant(sandbox);
+    const order = await shop.completed();
+    const { document } = order;
     const { available_at, expires_at } = order.cashback.to_receive;
-    await service.clock.advanceTo(available_at, -30_000);
-    expect(await merchant.wallet(order.document)).toMatchObject({ pending: '7.50', available: '0.00' });
-    expect((await merchant.order(order)).cashback.to_receive.status).toBe('pending');
-    await service.clock.advanceTo(available_at);
-    expect(await merchant.wallet(order.document)).toMatchObject({
+    await shop.move({ now: msBefore(available_at) });
+    expect(await shop.wallet(document)).toMatchObject({ pending: '7.50', available: '0.00' });
+    expect((await shop.order(order)).cashback.to_receive.status).toBe('pending');
+    await shop.move({ now: available_at! });
+    expect(await shop.wallet(document)).toMatchObject({
       pending: '0.00',
       available: '7.50',
       next_release: null,
       next_expiry: { amount: '7.50', at: expires_at },
     });
-    expect((await merchant.order(order)).cashback).toMatchObject({
+    expect((await shop.order(order)).cashback).toMatchObject({
       to_receive: { status: 'available' },
       to_redeem: { available: '7.50' },
     });
-    await service.clock.advanceTo(expires_at, -30_000);
-    expect((await merchant.wallet(order.document)).available).toBe('7.50');
-    await service.clock.advanceTo(expires_at);
-    expect(await merchant.wallet(order.document)).toMatchObject({
-      pending: '0.00',
-      available: '0.00',
-      next_expiry: null,
-    });
-    expect((await merchant.create({ document: order.document })).cashback.to_redeem).toMatchObject({
+    await shop.move({ now: msBefore(expires_at) });
+    expect((await shop.wallet(document)).available).toBe('7.50');
+    await shop.move({ now: expires_at! });
+    expect(await shop.wallet(document)).toMatchObject({ pending: '0.00', available: '0.00', next_expiry: null });
+    expect((await shop.create({ document })).cashback.to_redeem).toMatchObject({
       available: '0.00',
       maximum: '0.00',
     });
-    expect(await merchant.movements(order.document)).toEqual(['earn 7.50', 'expire -7.50']);
-    const [, expiry] = await merchant.statement(order.document);
+    expect(await shop.movements(document)).toEqual(['earn 7.50', 'expire -7.50']);
+    const [, expiry] = await shop.statement(document);
     expect(expiry).toMatchObject({
       effective_at: expires_at,
       balance: '0.00',
@@ -59,15 +64,18 @@ describe('the expiry of earned cashback', () => {
 
 describe('expired orders', () => {
   it('an order expires at its expires_at and its hold becomes available to the customer', async () => {
-    const order = await merchant.orderWith('80.00');
-    await merchant.hold(order, '20.00');
-    await service.clock.advanceTo(order.expires_at, -30_000);
-    expect(await merchant.order(order)).toMatchObject({
+    const shop = await aSandboxMerchant(sandbox);
+    const document = aDocument();
+    await shop.granted(document, '80.00');
+    const order = await shop.create({ document });
+    await shop.hold(order, '20.00');
+    await shop.move({ now: msBefore(order.expires_at) });
+    expect(await shop.order(order)).toMatchObject({
       status: 'pending',
       cashback: { to_redeem: { held: '20.00', available: '60.00' } },
     });
-    await service.clock.advanceTo(order.expires_at);
-    expect(await merchant.order(order)).toMatchObject({
+    await shop.move({ now: order.expires_at });
+    expect(await shop.order(order)).toMatchObject({
       status: 'expired',
       amount_to_pay: '150.00',
       cashback: {
@@ -75,7 +83,7 @@ describe('expired orders', () => {
         to_receive: { amount: '7.50', status: 'quoted' },
       },
     });
-    expect(await merchant.wallet(order.document)).toMatchObject({ held: '0.00', available: '80.00' });
+    expect(await shop.wallet(document)).toMatchObject({ held: '0.00', available: '80.00' });
   });
 
   it('a refund of an order that is past its expires_at says that the order has expired, also before a sweep', async () => {
