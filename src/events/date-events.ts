@@ -4,7 +4,7 @@ import { expiresOn } from '../cashback/validity.js';
 import { walletData } from '../cashback/wallet-events.js';
 import { lockAndSum } from '../cashback/wallet.store.js';
 import { dayOf } from '../common/calendar-days.js';
-import { after, type Clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../common/clock.js';
+import { after, type Clock, DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../common/clock.js';
 import type { NewFeedEvent } from '../common/domain-event.js';
 import { formatMoney } from '../common/money.js';
 import type { DatedTask, SweepProgress } from '../common/sweep.js';
@@ -20,14 +20,14 @@ const LIMIT = 50;
 interface Announced {
   date: 'available_at' | 'expires_at';
   index: string;
-  condition: string;
-  /** How long before the date. */
+  /** How long before the date. What is granted later is not announced. */
   aheadMs: number;
 }
 
-const from = ({ index, date, condition }: Announced, merchants: string): string => `
+const from = ({ index, date, aheadMs }: Announced, merchants: string): string => `
     FROM cashback_credits FORCE INDEX (${index})
-   WHERE is_open = 1 AND (${date} = ? AND wallet_id > ? OR ${date} > ?) AND ${condition} AND ${merchants}`;
+   WHERE is_open = 1 AND (${date} = ? AND wallet_id > ? OR ${date} > ?)
+     AND created_at < ${date} - INTERVAL ${aheadMs / SECOND_MS} SECOND AND ${merchants}`;
 
 const dueCredits = (announced: Announced, merchants: string): string => `/* ${ALL_MERCHANTS} */
   SELECT ${announced.date} AS date, wallet_id AS walletId, merchant_id AS merchantId, SUM${FREE} AS cents
@@ -45,13 +45,11 @@ const KINDS: Record<EventSweep['kind'], Announced> = {
   available: {
     date: 'available_at',
     index: 'ix_cashback_credits_start',
-    condition: 'created_at < available_at',
     aheadMs: 0,
   },
   expiring: {
     date: 'expires_at',
     index: 'ix_cashback_credits_due',
-    condition: 'TRUE',
     aheadMs: 7 * DAY_MS - HOUR_MS,
   },
 };

@@ -25,6 +25,11 @@ const STEP_MS = SECOND_MS / 2;
 
 const LONGEST_MOVE_DAYS = 5 * 366;
 
+/** When the next work of each task is due. */
+type Dates = (Date | undefined)[];
+
+const isDue = (date: Date | undefined, now: Date): boolean => date !== undefined && date <= now;
+
 /** Where to move a clock: an instant, or the beginning of a local day. */
 export interface ClockTarget {
   now?: string;
@@ -66,9 +71,15 @@ export class ClockMoves {
     const target = given.now === undefined ? startOfDay(given.on!, timeZone) : new Date(given.now);
     const pointer = given.now === undefined ? '/on' : '/now';
     let moved = await this.#step(merchantId, (clock, manager) => this.#begin(clock, manager, target, pointer));
+    let dates: Dates = [];
+    const goOn = async (clock: MerchantClock): Promise<Partial<MerchantClock>> => {
+      await this.#runDue(clock, dates);
+      dates = await this.#datesOf(merchantId);
+      return this.#next(clock, dates, target);
+    };
     // Another move at the same time can have another target.
     while ((isMoving(moved) || +moved.target! !== +target) && performance.now() - startedAt < TURN_MS)
-      moved = await this.#step(merchantId, (clock) => this.#continue(clock, target));
+      moved = await this.#step(merchantId, goOn);
     return moved;
   }
 
@@ -101,16 +112,25 @@ export class ClockMoves {
     return { standsAt: now, target, firstSequence, lastSequence: null };
   }
 
-  /** Does what is due at the clock's instant, and sets the clock to the next date, or ends the move. */
-  async #continue({ merchantId, standsAt }: MerchantClock, target: Date): Promise<Partial<MerchantClock>> {
+  #datesOf(merchantId: string): Promise<Dates> {
+    return Promise.all(this.#tasks.map((task) => task.nextOf(merchantId)));
+  }
+
+  /** Does what was due when the dates were read. What has become due since is in the next ones. */
+  async #runDue({ merchantId, standsAt }: MerchantClock, dates: Dates): Promise<void> {
+    const due = this.#tasks.filter((_, at) => isDue(dates[at], standsAt!));
+    await this.clock.during(merchantId, standsAt, () => runAll(due, merchantId));
+  }
+
+  /** Sets the clock to the next date, or to the target, and ends the move there. */
+  async #next({ merchantId, standsAt }: MerchantClock, dates: Dates, target: Date): Promise<Partial<MerchantClock>> {
     const now = standsAt!;
-    const tasks = now < target ? this.#tasks : [...this.#tasks, this.ledgerSums];
-    await this.clock.during(merchantId, now, () => runAll(tasks, merchantId));
-    const dates = await Promise.all(this.#tasks.map((task) => task.nextOf(merchantId)));
-    const next = new Date(Math.min(+target, ...dates.map((date) => +(date ?? target))));
-    if (next > now) return { standsAt: next, target, lastSequence: null };
-    const isDone = now >= target && dates.every((date) => date === undefined || date > now);
-    return isDone ? { target, lastSequence: await this.#lastSequence(merchantId) } : {};
+    if (dates.some((date) => isDue(date, now))) return {};
+    const until = dates.filter((date) => isDue(date, target));
+    if (until.length > 0) return { standsAt: new Date(Math.min(...until.map(Number))), target, lastSequence: null };
+    const end = now < target ? target : now;
+    await this.clock.during(merchantId, end, () => runAll([this.ledgerSums], merchantId));
+    return { standsAt: end, target, lastSequence: await this.#lastSequence(merchantId) };
   }
 
   /** Returns the number of the last event that is committed. */
