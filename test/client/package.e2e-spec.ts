@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Cashback } from '../../clients/typescript/src/index.js';
+import { Cashback, createSandboxMerchant } from '../../clients/typescript/src/index.js';
 
 const PACKAGE = 'clients/typescript';
 const TSC = 'node_modules/typescript/bin/tsc';
@@ -103,13 +103,15 @@ describe('the package of the TypeScript client', () => {
       const [pathname] = request.url!.split('?');
       requested.add(`${request.method} ${pathname!.replaceAll(/\/id-\d/g, '/{}')}`);
       const tokens = { access_token: 'a', access_token_expire_at: '2999-01-01T00:00:00.000Z', refresh_token: 'r' };
-      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ ...tokens, data: [] }));
+      const answer = JSON.stringify({ ...tokens, data: [], done: true });
+      response.writeHead(200, { 'content-type': 'application/json' }).end(answer);
     });
     await once(server.listen(0, '127.0.0.1'), 'listening');
     const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const expired = { access_token: 'a', access_token_expire_at: '1999-01-01T00:00:00.000Z', refresh_token: 'r' };
     const tokenStore = { get: () => Promise.resolve(expired), set: () => Promise.resolve() };
     const cashback = new Cashback({ baseUrl, tokenStore });
+    await createSandboxMerchant({ baseUrl, name: 'a' });
     await cashback.login({ email: 'a', password: 'b' });
     await cashback.me();
     await cashback.changePassword({ current_password: 'a', new_password: 'b' });
@@ -122,7 +124,9 @@ describe('the package of the TypeScript client', () => {
     await cashback.logout();
     server.closeAllConnections();
     server.close();
-    const { paths } = JSON.parse(readFileSync('dist/openapi.json', 'utf8')) as { paths: Record<string, object> };
+    const { paths } = JSON.parse(readFileSync('dist/openapi-sandbox.json', 'utf8')) as {
+      paths: Record<string, object>;
+    };
     const documented = Object.entries(paths).flatMap(([route, methods]) =>
       Object.keys(methods).map((method) => `${method.toUpperCase()} ${route.replaceAll(/\{\w+\}/g, '{}')}`),
     );

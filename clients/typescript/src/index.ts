@@ -8,6 +8,7 @@ export { CashbackError, type Unknown } from './errors.js';
 export type * from './generated/types.gen.js';
 export type { CallOptions, Retry } from './http.js';
 export type { List } from './operations.js';
+export { createSandboxMerchant, type SandboxMerchantOptions } from './sandbox.js';
 export type { TokenSet, TokenStore } from './tokens.js';
 
 export interface CashbackOptions extends HttpOptions {

@@ -1,4 +1,4 @@
-import type { EventPage } from './generated/types.gen.js';
+import type { ClockMove, EventPage } from './generated/types.gen.js';
 import type { CallOptions } from './http.js';
 import { type Name, operation, type Operation, type Send } from './operations.js';
 
@@ -63,7 +63,7 @@ const RESOURCES = {
     customers: 'reportCustomers',
     grants: 'reportGrants',
   },
-  sandbox: { getClock: 'getClock', moveClock: 'moveClock' },
+  sandbox: { getClock: 'getClock' },
 } as const satisfies Record<string, Record<string, Name>>;
 
 type Table = typeof RESOURCES;
@@ -86,6 +86,15 @@ interface Additions {
       options?: CallOptions,
     ): Promise<string>;
   };
+  readonly sandbox: {
+    /**
+     * Moves the merchant's clock, in as many requests as it needs: `timeout` is that of each. Only on a sandbox; a live
+     * service answers `route_not_found`.
+     *
+     * @returns where the clock is, and the `sequence` of the first and the last event of the whole move
+     */
+    moveClock(...args: Parameters<Operation<'moveClock'>>): Promise<ClockMove>;
+  };
 }
 
 export type Resources = { readonly [R in keyof Table]: Methods<Table[R]> } & Additions;
@@ -101,6 +110,13 @@ export function resources(send: Send): Resources {
   all.reports.csv = (name, query, language, options) => {
     const csv = language === 'pt-BR' ? { csv: language } : {};
     return send({ method: 'GET', path: `/reports/${name}`, query: { ...query, ...csv }, accept: 'text/csv', options });
+  };
+  const moveClock = operation('moveClock', send);
+  all.sandbox.moveClock = async (...args) => {
+    for (;;) {
+      const move = await moveClock(...args);
+      if (move.done) return move;
+    }
   };
   return all;
 }
