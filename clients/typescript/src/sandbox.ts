@@ -8,7 +8,7 @@ export interface SandboxMerchantOptions extends HttpOptions, CreateSandboxMercha
 
 /**
  * Creates a merchant of a sandbox, for example one per run of your tests. It needs no login: the email and the password
- * for a `Cashback` are in the `user` of the result. If only the response was lost, the next try creates another merchant.
+ * for a `Cashback` are in the `user` of the result. If only a response was lost, the next try creates another merchant.
  */
 export function createSandboxMerchant(options: SandboxMerchantOptions): Promise<SandboxMerchant> {
   const { name, policy, signal, ...http } = options;
