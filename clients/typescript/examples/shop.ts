@@ -140,7 +140,8 @@ export class Shop {
 /** Stores events. From `cashback.available` and `cashback.expiring` your shop can make messages to the customer. */
 function apply({ events }: typeof EMPTY, received: Event[]): void {
   for (const { id, sequence, type, data } of received)
-    events[id] ??= { sequence, type, amount: 'amount' in data ? data.amount : '' };
+    // A ping has no data.
+    events[id] ??= { sequence, type, amount: data && 'amount' in data ? data.amount : '' };
 }
 
 /**
