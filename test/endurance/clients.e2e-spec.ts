@@ -7,8 +7,9 @@ import { aDocument, anOrder } from '../support/factories.js';
 import type { Order } from '../support/shop.js';
 import { useService } from '../support/use-service.js';
 
-// An absolute path: @hey-api/openapi-ts takes a relative one for a name in its registry.
-const DOCUMENT = path.resolve('dist/openapi.json');
+// That of a sandbox has all operations. An absolute path: @hey-api/openapi-ts takes a relative one for a name in its
+// registry.
+const DOCUMENT = path.resolve('dist/openapi-sandbox.json');
 const FOLDER = path.resolve('dist/clients');
 const STRICT = [
   [

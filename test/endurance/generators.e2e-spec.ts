@@ -6,7 +6,8 @@ import { aCompletedOrder } from '../support/factories.js';
 import { NpmFolder } from '../support/npm-folder.js';
 import { useService } from '../support/use-service.js';
 
-const DOCUMENT = path.resolve('dist/openapi.json');
+/** That of a sandbox has all operations. */
+const DOCUMENT = path.resolve('dist/openapi-sandbox.json');
 
 /** The newest versions that run on every Node that the service supports. */
 const PACKAGES = [

@@ -17,7 +17,7 @@ const ROUNDS = 10;
 const CARTS_PER_ROUND = 20;
 const CUSTOMERS = 12;
 const POLICY = { earn_rate: '0.10', redeem_share: '0.5', release_days: 5, validity_days: 45 };
-const KILLS = 25;
+const KILLS = 15;
 
 const DRIVER = `
 import { Shop, untilDone } from './shop.mjs';
