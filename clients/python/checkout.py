@@ -1,20 +1,15 @@
-"""A checkout on a sandbox, from the cart to the refund. Copy what you need: Python 3.8, standard library only.
-
-    python3 clients/python/checkout.py    (with BASE_URL, if that is not http://localhost:3000)
-"""
+# A checkout on a sandbox, from the cart to the refund. Copy what you need: Python 3.8, standard library only.
+#    python3 clients/python/checkout.py    (with BASE_URL, if that is not http://localhost:3000)
 import datetime, http.client, json, os, random, time, urllib.request
 
 BASE_URL = os.environ.get("BASE_URL", "http://localhost:3000")
-TRIES, TIMEOUT_SECONDS, LONGEST_PAUSE_SECONDS, TOKEN_SECONDS = 10, 10, 5, 3000
-
+TRIES, TIMEOUT_SECONDS, LONGEST_PAUSE_SECONDS, DOCUMENT = 10, 10, 5, "52998224725"
 
 class Refused(Exception):
     """The service refuses the request. The "code" of the problem says why, "next_action" what to do."""
 
-
 class AnyStatus(urllib.request.HTTPErrorProcessor):
     http_response = https_response = lambda self, request, response: response
-
 
 def send(method, path, body=None, headers={}):
     """Sends the same request until it has an answer. Every operation is safe to repeat."""
@@ -29,51 +24,32 @@ def send(method, path, body=None, headers={}):
                 answer = json.loads(response.read() or "null")  # fails if the body was cut
             if response.status < 400:
                 return answer
+            failure = Refused(answer)
             if response.status < 500 and response.status not in (408, 429):
-                raise Refused(answer)
-            failure = Exception(f"{method} {path}: {answer}")
+                break
         except (OSError, http.client.HTTPException, ValueError) as error:
             failure = error
-        pause = random.uniform(0, min(LONGEST_PAUSE_SECONDS, 0.25 * 2**attempt))
-        time.sleep(pause + (int(retry_after) if retry_after.isdigit() else 0))
+        time.sleep(int(retry_after) + random.uniform(0, min(LONGEST_PAUSE_SECONDS, 0.25 * 2**attempt)))
     raise failure
 
-
 class Cashback:
-    """An API user: logs in, refreshes the tokens, and logs in again when the session has ended."""
-
+    """An API user: logs in, and again when the access token has expired."""
     def __init__(self, email, password):
-        self.login, self.tokens, self.refresh_at = {"email": email, "password": password}, None, 0
+        self.login, self.token = {"email": email, "password": password}, None
 
-    def call(self, method, path, body=None, version=None, tries=2):
-        if time.monotonic() >= self.refresh_at:
-            self.get_tokens()
+    def call(self, method, path, body=None, version=None):
         if_match = {} if version is None else {"if-match": f'"{version}"'}
-        try:
-            return send(method, path, body, {"authorization": "Bearer " + self.tokens["access_token"], **if_match})
-        except Refused as refused:
-            if refused.args[0]["code"] != "invalid_token" or tries == 1:
-                raise
-        self.refresh_at = 0
-        return self.call(method, path, body, version, tries - 1)
-
-    def get_tokens(self):
-        last, self.tokens = self.tokens, None
-        try:
-            self.tokens = last and send("POST", "/auth/refresh", {"refresh_token": last["refresh_token"]})
-        except Refused:
-            pass
-        self.tokens = self.tokens or send("POST", "/auth/login", self.login)
-        self.refresh_at = time.monotonic() + TOKEN_SECONDS
-
-
-def move_clock(day):
-    while not api("PUT", "/sandbox/clock", {"on": day})["done"]:
-        pass
-
+        for is_last in (self.token is None, True):
+            self.token = self.token or send("POST", "/auth/login", self.login)["access_token"]
+            try:
+                return send(method, path, body, {"authorization": "Bearer " + self.token, **if_match})
+            except Refused as refused:
+                if is_last or refused.args[0]["code"] != "invalid_token":
+                    raise
+                self.token = None
 
 def sell(external_id, total):
-    cart = {"document": "52998224725", "total": total, "items": [{"id": "sku-1", "price": total}]}
+    cart = {"document": DOCUMENT, "total": total, "items": [{"id": "sku-1", "price": total}]}
     maximum = api("POST", "/quotes", cart)["cashback"]["to_redeem"]["maximum"]
     order = api("POST", "/orders", {"external_id": external_id, "payment_methods": [], **cart})
     order = api("PUT", f"/orders/{order['id']}/redemption", {"amount": maximum})
@@ -81,24 +57,24 @@ def sell(external_id, total):
     paid = {"redeem": maximum, "payment_methods": [{"id": "pix", "amount": order["amount_to_pay"]}]}
     return api("POST", f"/orders/{order['id']}/complete", paid, order["version"])
 
-
 def tell(what, figures, expected):
     print(f"{what}: {', '.join(figures)}")
     if figures != expected:
         raise SystemExit(f"WRONG: expected {expected}")
 
-
 policy = {"earn_rate": "0.05", "redeem_share": "0.5", "release_days": 8}
 user = send("POST", "/sandbox/merchants", {"name": "Loja da Ana", "policy": policy})["user"]
 api = Cashback(user["email"], user["password"]).call
-year = datetime.date.today().year + 1
-move_clock(f"{year}-01-10")
-order = sell("PED-1", "150.00")
-tell("PED-1 is paid, and earns", [order["amount_to_pay"], order["cashback"]["to_receive"]["amount"]], ["150.00", "7.50"])
-move_clock(f"{year}-01-18")
-order = sell("PED-2", "100.00")
-tell("PED-2 is paid, and redeems", [order["amount_to_pay"], order["cashback"]["to_redeem"]["redeemed"]], ["92.50", "7.50"])
+for day, external_id, total, expected in [
+    ("01-10", "PED-1", "150.00", ["150.00", "0.00", "7.50"]),
+    ("01-18", "PED-2", "100.00", ["92.50", "7.50", "4.62"]),
+]:
+    while not api("PUT", "/sandbox/clock", {"on": f"{datetime.date.today().year + 1}-{day}"})["done"]:
+        pass
+    order = sell(external_id, total)
+    figures = order["cashback"]["to_redeem"]["redeemed"], order["cashback"]["to_receive"]["amount"]
+    tell(f"{external_id} is paid, redeems and earns", [order["amount_to_pay"], *figures], expected)
 refund = api("POST", f"/orders/{order['id']}/refunds", {"external_id": "DEV-1", "amount": "40.00"})
 tell("DEV-1 pays back, and returns", [refund["amount_to_pay_back"], refund["cashback_returned"]], ["37.00", "3.00"])
-wallet = api("POST", "/wallets/search", {"document": "52998224725"})
+wallet = api("POST", "/wallets/search", {"document": DOCUMENT})
 tell("The balance is, and will be more by", [wallet["available"], wallet["pending"]], ["3.00", "2.77"])

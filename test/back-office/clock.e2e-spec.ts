@@ -3,7 +3,7 @@ import type { Locator, Page } from 'playwright-core';
 import { confirm, describeInBrowser, type Language, loaded, logIn, openDialog, plain } from '../support/browser.js';
 import { useBrowser } from '../support/browser.js';
 import { aDocument, aUser } from '../support/factories.js';
-import { aSandboxMerchant, SANDBOX, type SandboxShop } from '../support/sandbox.js';
+import { aSandboxMerchant, SANDBOX, type SandboxShop, NEXT_YEAR } from '../support/sandbox.js';
 import type { Grant, Order } from '../support/shop.js';
 import { useService } from '../support/use-service.js';
 import { axeFindings } from './axe.js';
@@ -24,7 +24,7 @@ describeInBrowser('The clock in the back office', () => {
   /** A merchant whose clock stands at the beginning of 2027-01-04 in São Paulo, with an order that expires first. */
   async function aShop(): Promise<{ shop: SandboxShop; document: string; completed: Order; left: Order }> {
     const shop = await aSandboxMerchant(service, { release_days: 8, validity_days: 30 });
-    await shop.move({ on: '2027-01-04' });
+    await shop.move({ on: `${NEXT_YEAR}-01-04` });
     const document = aDocument();
     const completed = await shop.completed({ document });
     return { shop, document, completed, left: await shop.create({ document }) };
@@ -51,32 +51,32 @@ describeInBrowser('The clock in the back office', () => {
   it('moves to a day, shows the events of the move, and what the view has then', async () => {
     const { shop, document, completed, left } = await aShop();
     const other = await aSandboxMerchant(service);
-    await other.move({ on: '2027-01-04' });
+    await other.move({ on: `${NEXT_YEAR}-01-04` });
     const page = await enter(shop, `customer/${(await shop.wallet(document)).id}`);
     const tile = (name: string): Locator => page.locator('.tile', { has: page.getByText(name, { exact: true }) });
     await tile('Pending').getByText('R$7.50', { exact: true }).waitFor();
-    expect(await strip(page).innerText()).toContain('Jan 4, 2027, 12:00 AM');
+    expect(await strip(page).innerText()).toContain(`Jan 4, ${NEXT_YEAR}, 12:00 AM`);
     const dialog = await openDialog(page, 'Move clock');
-    await choose(dialog, 'Day', '2027-01-20', 'a day');
+    await choose(dialog, 'Day', `${NEXT_YEAR}-01-20`, 'a day');
     await dialog.getByRole('button', { name: 'In 7 days' }).click();
-    expect(await dialog.getByLabel('Day', { exact: true }).inputValue()).toBe('2027-01-11');
-    await choose(dialog, 'Day', '2027-01-12', 'a day');
+    expect(await dialog.getByLabel('Day', { exact: true }).inputValue()).toBe(`${NEXT_YEAR}-01-11`);
+    await choose(dialog, 'Day', `${NEXT_YEAR}-01-12`, 'a day');
     await confirm(dialog);
-    await dialog.getByText('The clock is at Jan 12, 2027, 12:00 AM. Events of this move: 2.').waitFor();
+    await dialog.getByText(`The clock is at Jan 12, ${NEXT_YEAR}, 12:00 AM. Events of this move: 2.`).waitFor();
     await tile('Available').getByText('R$7.50', { exact: true }).waitFor();
     await dialog.getByRole('link', { name: 'Show events' }).click();
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     const rows = page.getByRole('region', { name: 'Events' }).locator('tbody tr');
     await rows.nth(1).waitFor();
     expect(await rows.allTextContents()).toEqual([
-      expect.stringMatching(new RegExp(`^Jan 4, 2027, 12:30 AM\\d+Order expired${left.external_id}`)),
-      expect.stringMatching(/^Jan 12, 2027, 12:00 AM\d+Cashback available••/),
+      expect.stringMatching(new RegExp(`^Jan 4, ${NEXT_YEAR}, 12:30 AM\\d+Order expired${left.external_id}`)),
+      expect.stringMatching(new RegExp(`^Jan 12, ${NEXT_YEAR}, 12:00 AM\\d+Cashback available••`)),
     ]);
     await rows.first().getByRole('link').click();
     await page.getByRole('heading', { name: `Order ${left.external_id} Expired` }).waitFor();
     expect(await shop.order(completed)).toMatchObject({ cashback: { to_receive: { status: 'available' } } });
     // The clock of another merchant stays.
-    expect(await other.now()).toEqual(new Date('2027-01-04T03:00:00Z'));
+    expect(await other.now()).toEqual(new Date(`${NEXT_YEAR}-01-04T03:00:00Z`));
   });
 
   it('moves to an instant, in Portuguese, once although the answer is lost', async () => {
@@ -88,13 +88,15 @@ describeInBrowser('The clock in the back office', () => {
       return route.fetch().then(() => route.abort('connectionreset'));
     });
     const dialog = await openDialog(page, 'Avançar relógio');
-    await choose(dialog, 'Momento', '2027-01-04T18:30', 'um momento');
+    await choose(dialog, 'Momento', `${NEXT_YEAR}-01-04T18:30`, 'um momento');
     await dialog.getByRole('button', { name: 'Confirmar' }).dblclick();
-    await dialog.getByText('O relógio está em 04/01/2027, 18:30. Eventos deste avanço: 1.').waitFor();
+    await dialog.getByText(`O relógio está em 04/01/${NEXT_YEAR}, 18:30. Eventos deste avanço: 1.`).waitFor();
     expect(lost).toBe(2);
-    expect(await shop.now()).toEqual(new Date('2027-01-04T21:30:00Z'));
+    expect(await shop.now()).toEqual(new Date(`${NEXT_YEAR}-01-04T21:30:00Z`));
     await dialog.getByRole('button', { name: 'Fechar' }).click();
-    expect(await strip(page).innerText()).toMatch(/^Sandbox\s+04\/01\/2027, 18:30\s+o relógio está parado/);
+    expect(await strip(page).innerText()).toMatch(
+      new RegExp(`^Sandbox\\s+04/01/${NEXT_YEAR}, 18:30\\s+o relógio está parado`),
+    );
   });
 
   it('does not move backwards, nor more than five years, and says so at the field', async () => {
@@ -102,43 +104,43 @@ describeInBrowser('The clock in the back office', () => {
     const page = await enter(shop);
     const dialog = await openDialog(page, 'Move clock');
     const refusal = dialog.locator('.refusal');
-    await choose(dialog, 'Instant', '2027-01-03T23:59', 'an instant');
+    await choose(dialog, 'Instant', `${NEXT_YEAR}-01-03T23:59`, 'an instant');
     await confirm(dialog);
     await dialog.getByRole('alert').getByText('The clock only moves forward.').waitFor();
     expect(await refusal.innerText()).toBe('Not before the clock, and at most five years after it.');
-    expect(await dialog.getByLabel('Instant', { exact: true }).inputValue()).toBe('2027-01-03T23:59');
-    await choose(dialog, 'Day', '2033-01-01', 'a day');
+    expect(await dialog.getByLabel('Instant', { exact: true }).inputValue()).toBe(`${NEXT_YEAR}-01-03T23:59`);
+    await choose(dialog, 'Day', `${NEXT_YEAR + 6}-01-01`, 'a day');
     await confirm(dialog);
     await dialog.getByRole('alert').getByText('Check the marked fields.').waitFor();
     await refusal.waitFor();
     // Another tab, or a program, moves it while the dialog is open.
-    await shop.move({ on: '2027-02-01' });
-    await choose(dialog, 'Day', '2027-01-31', 'a day');
+    await shop.move({ on: `${NEXT_YEAR}-02-01` });
+    await choose(dialog, 'Day', `${NEXT_YEAR}-01-31`, 'a day');
     await confirm(dialog);
     await dialog.getByRole('alert').getByText('The clock only moves forward.').waitFor();
-    await dialog.getByText('Feb 1, 2027, 12:00 AM').waitFor();
-    expect(await shop.now()).toEqual(new Date('2027-02-01T03:00:00Z'));
+    await dialog.getByText(`Feb 1, ${NEXT_YEAR}, 12:00 AM`).waitFor();
+    expect(await shop.now()).toEqual(new Date(`${NEXT_YEAR}-02-01T03:00:00Z`));
   });
 
   it('that was moved elsewhere is shown in the next view, in the dialog, and when someone comes from another tab', async () => {
     const { shop, document } = await aShop();
     const page = await enter(shop, 'rules');
-    await strip(page).getByText('Jan 4, 2027').waitFor();
-    await shop.move({ on: '2027-01-05' });
+    await strip(page).getByText(`Jan 4, ${NEXT_YEAR}`).waitFor();
+    await shop.move({ on: `${NEXT_YEAR}-01-05` });
     await page.goto(`${service.url}/back-office/#/customer/${(await shop.wallet(document)).id}`);
-    await strip(page).getByText('Jan 5, 2027').waitFor();
+    await strip(page).getByText(`Jan 5, ${NEXT_YEAR}`).waitFor();
     const pending = page.locator('.tile', { hasText: 'Pending' });
     await pending.getByText('R$7.50', { exact: true }).waitFor();
-    await shop.move({ on: '2027-01-12' });
+    await shop.move({ on: `${NEXT_YEAR}-01-12` });
     // What the browser does for a tab that someone comes back to.
     await page.evaluate('void dispatchEvent(new Event("focus"))');
-    await strip(page).getByText('Jan 12, 2027').waitFor();
+    await strip(page).getByText(`Jan 12, ${NEXT_YEAR}`).waitFor();
     await pending.getByText('R$0.00', { exact: true }).waitFor();
-    await shop.move({ on: '2027-01-13' });
+    await shop.move({ on: `${NEXT_YEAR}-01-13` });
     const dialog = await openDialog(page, 'Move clock');
-    await dialog.getByText('Jan 13, 2027').waitFor();
+    await dialog.getByText(`Jan 13, ${NEXT_YEAR}`).waitFor();
     await dialog.getByRole('button', { name: 'Next day' }).click();
-    expect(await dialog.getByLabel('Day', { exact: true }).inputValue()).toBe('2027-01-14');
+    expect(await dialog.getByLabel('Day', { exact: true }).inputValue()).toBe(`${NEXT_YEAR}-01-14`);
   });
 
   it('shows a move that takes long, which can be left and continued, also after a reload', async () => {
@@ -150,32 +152,36 @@ describeInBrowser('The clock in the back office', () => {
       // The order cannot expire, so the clock stays at that instant.
       await holder.query('SELECT id FROM orders WHERE id = ? AND merchant_id = ? FOR UPDATE', [left.id, shop.id]);
       let dialog = await openDialog(page, 'Move clock');
-      await choose(dialog, 'Day', '2027-01-12', 'a day');
+      await choose(dialog, 'Day', `${NEXT_YEAR}-01-12`, 'a day');
       await confirm(dialog);
-      await dialog.getByText('The clock is at Jan 4, 2027, 12:30 AM.').waitFor();
+      await dialog.getByText(`The clock is at Jan 4, ${NEXT_YEAR}, 12:30 AM.`).waitFor();
       expect(await dialog.getByRole('progressbar').count()).toBe(1);
       await page.keyboard.press('Escape');
       await strip(page).getByText('the clock is moving').waitFor();
-      await strip(page).getByText('Jan 4, 2027, 12:30 AM').waitFor();
+      await strip(page).getByText(`Jan 4, ${NEXT_YEAR}, 12:30 AM`).waitFor();
       // What was chosen is still there.
       dialog = await openDialog(page, 'Continue move');
       await dialog.getByText('The last move is not done.').waitFor();
-      expect(await dialog.getByLabel('Day', { exact: true }).inputValue()).toBe('2027-01-12');
+      expect(await dialog.getByLabel('Day', { exact: true }).inputValue()).toBe(`${NEXT_YEAR}-01-12`);
       await page.reload();
       await strip(page).getByText('the clock is moving').waitFor();
       dialog = await openDialog(page, 'Continue move');
-      await choose(dialog, 'Day', '2027-01-12', 'a day');
+      await choose(dialog, 'Day', `${NEXT_YEAR}-01-12`, 'a day');
       await confirm(dialog);
       await dialog.getByText('If you close this, it stops').waitFor();
       await holder.rollbackTransaction();
-      await dialog.getByText('The clock is at Jan 12, 2027, 12:00 AM. Events of this move: 2.').waitFor();
+      await dialog.getByText(`The clock is at Jan 12, ${NEXT_YEAR}, 12:00 AM. Events of this move: 2.`).waitFor();
       await dialog.getByRole('button', { name: 'Close' }).click();
       await strip(page).getByText('the clock stands still').waitFor();
     } finally {
       if (holder.isTransactionActive) await holder.rollbackTransaction();
       await holder.release();
     }
-    expect(await shop.get('/sandbox/clock')).toEqual({ now: '2027-01-12T03:00:00.000Z', frozen: true, moving: false });
+    expect(await shop.get('/sandbox/clock')).toEqual({
+      now: `${NEXT_YEAR}-01-12T03:00:00.000Z`,
+      frozen: true,
+      moving: false,
+    });
     expect(await shop.order(left)).toMatchObject({ status: 'expired' });
   });
 
@@ -186,7 +192,7 @@ describeInBrowser('The clock in the back office', () => {
     const dialog = await openDialog(page, 'Move clock');
     await dialog.getByRole('button', { name: 'Next day' }).click();
     await confirm(dialog);
-    await dialog.getByText('The clock is at Jan 5, 2027, 12:00 AM. Events of this move: 1.').waitFor();
+    await dialog.getByText(`The clock is at Jan 5, ${NEXT_YEAR}, 12:00 AM. Events of this move: 1.`).waitFor();
     expect(await dialog.getByRole('link').count()).toBe(0);
   });
 
@@ -194,19 +200,19 @@ describeInBrowser('The clock in the back office', () => {
     const { shop, document } = await aShop();
     const page = await enter(shop, 'today');
     const days = page.locator('figure ol li');
-    await days.getByText('Jan 4, 2027').waitFor({ state: 'attached' });
-    expect(plain((await days.last().textContent())!)).toBe('Jan 4, 2027 1');
+    await days.getByText(`Jan 4, ${NEXT_YEAR}`).waitFor({ state: 'attached' });
+    expect(plain((await days.last().textContent())!)).toBe(`Jan 4, ${NEXT_YEAR} 1`);
     const dialog = await openDialog(page, 'Move clock');
-    await choose(dialog, 'Day', '2028-03-10', 'a day');
+    await choose(dialog, 'Day', `${NEXT_YEAR + 1}-04-10`, 'a day');
     await confirm(dialog);
     await dialog.getByRole('button', { name: 'Close' }).click();
-    await days.getByText('Mar 10, 2028').waitFor({ state: 'attached' });
-    expect(await days.first().textContent()).toContain('Feb 10, 2028');
+    await days.getByText(`Apr 10, ${NEXT_YEAR + 1}`).waitFor({ state: 'attached' });
+    expect(await days.first().textContent()).toContain(`Mar 12, ${NEXT_YEAR + 1}`);
     await page.getByRole('link', { name: 'Months' }).click();
     const months = page.getByRole('region', { name: 'Months' }).locator('tbody tr');
     await months.first().waitFor();
-    expect(await months.first().innerText()).toMatch(/^Mar 2028/);
-    expect(await months.last().innerText()).toMatch(/^Apr 2027/);
+    expect(await months.first().innerText()).toMatch(new RegExp(`^Apr ${NEXT_YEAR + 1}`));
+    expect(await months.last().innerText()).toMatch(new RegExp(`^May ${NEXT_YEAR}`));
 
     await page.goto(`${service.url}/back-office/#/customer/${(await shop.wallet(document)).id}`);
     const grant = await openDialog(page, 'Grant cashback');
@@ -216,7 +222,7 @@ describeInBrowser('The clock in the back office', () => {
     await confirm(grant);
     await grant.waitFor({ state: 'detached' });
     const [given] = await shop.all<Grant>('/grants?limit=100');
-    expect(given!.external_id).toMatch(/^BO-2028-03-10-/);
+    expect(given!.external_id).toMatch(new RegExp(`^BO-${NEXT_YEAR + 1}-04-10-`));
   });
 
   it.each<Language>(['en', 'pt-BR'])(

@@ -28,12 +28,9 @@ function run(program: string, args: string[], BASE_URL: string, cwd = '.'): Prom
   });
 }
 
-const linesOf = (file: string): number =>
-  readFileSync(file, 'utf8')
-    .split('\n')
-    .filter((line) => !/^\s*($|\/\/|\/?\*|#|"""|[{}]$)/.test(line)).length;
+const linesOf = (file: string): number => readFileSync(file, 'utf8').trimEnd().split('\n').length;
 
-const STORY = ['PED-2 is paid, and redeems: 92.50, 7.50', 'DEV-1 pays back, and returns: 37.00, 3.00'];
+const STORY = ['PED-2 is paid, redeems and earns: 92.50, 7.50, 4.62', 'DEV-1 pays back, and returns: 37.00, 3.00'];
 
 const YEAR = [
   'PED-1 150.00: paid 150.00, redeemed 0.00, earned 7.50, available 0.00, pending 7.50',
@@ -49,7 +46,7 @@ const EXAMPLES = [
     command: ['npm', 'run', 'shop', '--workspace', 'clients/typescript'],
     isPossible: true,
     story: YEAR,
-    maxLines: 160,
+    maxLines: 150,
   },
   {
     file: 'clients/python/checkout.py',
@@ -112,7 +109,7 @@ for (const {
       expect(code).not.toBe(0);
     });
 
-    it(`has at most ${maxLines} lines of code`, () => {
+    it(`has at most ${maxLines} lines`, () => {
       expect(linesOf(file)).toBeLessThanOrEqual(maxLines);
     });
   });
@@ -157,12 +154,13 @@ describeIf(runsTypeScript, `shop.ts itself, because Node ${process.version} runs
       const options = ['-p', 'clients/typescript', '--outDir', path.join(installed, 'dist')];
       execFileSync(process.execPath, ['node_modules/typescript/bin/tsc', ...options]);
       copyFileSync('clients/typescript/package.json', path.join(installed, 'package.json'));
-      copyFileSync('clients/typescript/examples/shop.ts', path.join(folder, 'shop.ts'));
+      for (const file of ['shop.ts', 'year.ts'])
+        copyFileSync(`clients/typescript/examples/${file}`, path.join(folder, file));
     });
     afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
     it('is run by Node as it is', async () => {
-      const { code, output } = await run(process.execPath, ['shop.ts'], service.url, folder);
+      const { code, output } = await run(process.execPath, ['year.ts'], service.url, folder);
       for (const line of YEAR) expect(output).toContain(line);
       expect(code).toBe(0);
     });

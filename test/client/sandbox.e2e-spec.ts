@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Cashback, createSandboxMerchant } from '../../clients/typescript/src/index.js';
-import { SANDBOX } from '../support/sandbox.js';
+import { SANDBOX, NEXT_YEAR } from '../support/sandbox.js';
 import { all, anOrderOf, clientOf, errorOf } from '../support/typescript-client.js';
 import { UnreliableProxy } from '../support/unreliable-proxy.js';
 import { useService } from '../support/use-service.js';
@@ -47,17 +47,17 @@ describe('the TypeScript client of a sandbox', () => {
 
   it('a move returns the first and the last event of what was due, and the same move again the same', async () => {
     const cashback = await aMerchant({ policy: POLICY });
-    await cashback.sandbox.moveClock({ on: '2027-03-01' });
+    await cashback.sandbox.move({ on: `${NEXT_YEAR}-03-01` });
     const { id } = await cashback.orders.create(anOrderOf({ total: '80.00' }));
     await cashback.orders.complete(id);
-    const move = await cashback.sandbox.moveClock({ on: '2027-05-01' });
-    expect(move).toEqual({ now: '2027-05-01T03:00:00.000Z', done: true, first_sequence: 3, last_sequence: 5 });
-    expect(await cashback.sandbox.moveClock({ now: move.now })).toEqual(move);
+    const move = await cashback.sandbox.move({ on: `${NEXT_YEAR}-05-01` });
+    expect(move).toEqual({ now: `${NEXT_YEAR}-05-01T03:00:00.000Z`, done: true, first_sequence: 3, last_sequence: 5 });
+    expect(await cashback.sandbox.move({ now: move.now })).toEqual(move);
     const events = await all(cashback.events.list({ after: move.first_sequence! - 1 }));
     expect(events.map(({ type, timestamp }) => [type, timestamp.slice(0, 10)])).toEqual([
-      ['cashback.available', '2027-03-04'],
-      ['cashback.expiring', '2027-03-27'],
-      ['cashback.expired', '2027-04-03'],
+      ['cashback.available', `${NEXT_YEAR}-03-04`],
+      ['cashback.expiring', `${NEXT_YEAR}-03-27`],
+      ['cashback.expired', `${NEXT_YEAR}-04-03`],
     ]);
     expect(await cashback.sandbox.getClock()).toEqual({ now: move.now, frozen: true, moving: false });
     const other = await aMerchant();
@@ -69,17 +69,17 @@ describe('the TypeScript client of a sandbox', () => {
     const cashback = clientOf(user, proxy);
     await cashback.me();
     proxy.script('/sandbox/clock', 'lose', 'cut');
-    const now = '2027-06-01T12:00:00.000Z';
-    expect(await cashback.sandbox.moveClock({ now })).toMatchObject({ now, done: true });
+    const now = `${NEXT_YEAR}-06-01T12:00:00.000Z`;
+    expect(await cashback.sandbox.move({ now })).toMatchObject({ now, done: true });
     expect(proxy.passed).toHaveLength(3);
   });
 
   it('a move that is not done is sent again until it is', async () => {
     const bodies: unknown[] = [];
     const answers = [
-      { now: '2027-01-01T03:00:00.000Z', done: false, first_sequence: null, last_sequence: null },
-      { now: '2028-01-01T03:00:00.000Z', done: false, first_sequence: 1, last_sequence: null },
-      { now: '2029-01-01T03:00:00.000Z', done: true, first_sequence: 1, last_sequence: 9 },
+      { now: `${NEXT_YEAR}-01-01T03:00:00.000Z`, done: false, first_sequence: null, last_sequence: null },
+      { now: `${NEXT_YEAR + 1}-01-01T03:00:00.000Z`, done: false, first_sequence: 1, last_sequence: null },
+      { now: `${NEXT_YEAR + 2}-01-01T03:00:00.000Z`, done: true, first_sequence: 1, last_sequence: 9 },
     ];
     const cashback = new Cashback({
       baseUrl: service.url,
@@ -92,18 +92,18 @@ describe('the TypeScript client of a sandbox', () => {
         return Promise.resolve(Response.json(answers[bodies.length - 1]));
       },
     });
-    expect(await cashback.sandbox.moveClock({ on: '2029-01-01' })).toEqual(answers[2]);
-    expect(bodies).toEqual(Array(3).fill('{"on":"2029-01-01"}'));
+    expect(await cashback.sandbox.move({ on: `${NEXT_YEAR + 2}-01-01` })).toEqual(answers[2]);
+    expect(bodies).toEqual(Array(3).fill(`{"on":"${NEXT_YEAR + 2}-01-01"}`));
   });
 
   it('a move backwards is an error whose code selects where the clock is', async () => {
     const cashback = await aMerchant();
-    const now = '2027-06-01T12:00:00.000Z';
-    await cashback.sandbox.moveClock({ now });
-    const error = await errorOf(cashback.sandbox.moveClock({ on: '2027-06-01' }));
+    const now = `${NEXT_YEAR}-06-01T12:00:00.000Z`;
+    await cashback.sandbox.move({ now });
+    const error = await errorOf(cashback.sandbox.move({ on: `${NEXT_YEAR}-06-01` }));
     expect(error).toMatchObject({ status: 409, retryable: false });
     expect(error.code === 'clock_backwards' && error.now).toBe(now);
-    expect(await errorOf(cashback.sandbox.moveClock({}))).toMatchObject({ code: 'validation_failed' });
+    expect(await errorOf(cashback.sandbox.move({}))).toMatchObject({ code: 'validation_failed' });
     expect(await cashback.sandbox.getClock()).toMatchObject({ now });
   });
 });
@@ -116,7 +116,7 @@ describe('the TypeScript client of a live service', () => {
     const calls = [
       createSandboxMerchant({ baseUrl: service.url, name: 'Loja' }),
       sandbox.getClock(),
-      sandbox.moveClock({ on: '2027-01-01' }),
+      sandbox.move({ on: `${NEXT_YEAR}-01-01` }),
     ];
     for (const call of calls) expect(await errorOf(call)).toMatchObject({ status: 404, code: 'route_not_found' });
   });

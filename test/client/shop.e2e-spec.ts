@@ -8,12 +8,12 @@ import { type Cashback, createSandboxMerchant } from '../../clients/typescript/s
 import { atOnce } from '../support/client.js';
 import { numberEvents } from '../support/events.js';
 import { findingsOf } from '../support/expectations.js';
-import { SANDBOX } from '../support/sandbox.js';
+import { SANDBOX, NEXT_YEAR } from '../support/sandbox.js';
 import { costOf, paidFor, type Shop, type ShopExample, shopExample } from '../support/shop-example.js';
 import { all, anOrderOf, clientOf } from '../support/typescript-client.js';
 import { useService } from '../support/use-service.js';
 
-const NOON = '2027-03-01T15:00:00.000Z';
+const NOON = `${NEXT_YEAR}-03-01T15:00:00.000Z`;
 const DOCUMENT = '52998224725';
 
 describe('the example of a shop', () => {
@@ -34,7 +34,7 @@ describe('the example of a shop', () => {
       },
     });
   const aCart = (members: object = {}) => anOrderOf({ document: DOCUMENT, total: '100.00', ...members });
-  const move = (now: string) => cashback.sandbox.moveClock({ now });
+  const move = (now: string) => cashback.sandbox.move({ now });
   const balance = async () => (await cashback.wallets.search({ document: DOCUMENT })).available;
 
   beforeAll(async () => {
@@ -44,7 +44,12 @@ describe('the example of a shop', () => {
     ({ user } = await createSandboxMerchant({ baseUrl: service.url, name: 'Loja' }));
     cashback = clientOf(user, service);
     await move(NOON);
-    await cashback.grants.create({ external_id: 'g-1', document: DOCUMENT, amount: '20.00', expires_on: '2027-03-03' });
+    await cashback.grants.create({
+      external_id: 'g-1',
+      document: DOCUMENT,
+      amount: '20.00',
+      expires_on: `${NEXT_YEAR}-03-03`,
+    });
   });
   afterAll(() => example.remove());
 
@@ -66,7 +71,7 @@ describe('the example of a shop', () => {
   it('completes an order that expired after the charge, with the cashback that it had deducted', async () => {
     const moved: string[] = [];
     const shop = aShop(async (url) => {
-      if (url.endsWith('/complete') && moved.push(url) === 1) await move('2027-03-01T17:00:00.000Z');
+      if (url.endsWith('/complete') && moved.push(url) === 1) await move(`${NEXT_YEAR}-03-01T17:00:00.000Z`);
     });
     const cart = aCart();
     const order = await shop.checkout(cart);
@@ -78,7 +83,7 @@ describe('the example of a shop', () => {
 
   it('cancels and pays back an order whose cashback expired after the charge, also if it is checked out again', async () => {
     const shop = aShop(async (url) => {
-      if (url.endsWith('/complete')) await move('2027-06-01T15:00:00.000Z');
+      if (url.endsWith('/complete')) await move(`${NEXT_YEAR}-06-01T15:00:00.000Z`);
     });
     const cart = aCart();
     for (let time = 0; time < 2; time++) {

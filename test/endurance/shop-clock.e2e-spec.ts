@@ -7,7 +7,7 @@ import { type Cashback, createSandboxMerchant, type CreateOrder } from '../../cl
 import { atOnce } from '../support/client.js';
 import { findingsOf } from '../support/expectations.js';
 import { aDocument } from '../support/factories.js';
-import { SANDBOX } from '../support/sandbox.js';
+import { SANDBOX, NEXT_YEAR } from '../support/sandbox.js';
 import { costOf, paidFor, type Shop, type ShopExample, shopExample } from '../support/shop-example.js';
 import { all, anOrderOf, clientOf } from '../support/typescript-client.js';
 import { failing, type Fault, UnreliableProxy } from '../support/unreliable-proxy.js';
@@ -44,7 +44,7 @@ describe('the example of a shop behind a network that fails 35 % of the requests
   beforeEach(async () => {
     ({ user } = await createSandboxMerchant({ baseUrl: service.url, name: 'Loja', policy: POLICY }));
     cashback = clientOf(user, service);
-    await cashback.sandbox.moveClock({ on: '2027-01-01' });
+    await cashback.sandbox.move({ on: `${NEXT_YEAR}-01-01` });
     proxy.fault = failing(0.35);
   });
   afterAll(async () => {
@@ -87,8 +87,8 @@ describe('the example of a shop behind a network that fails 35 % of the requests
       fetch: async (url, init) => {
         // The next ones have been charged, and expire before they are completed.
         if ((url as string).endsWith('/complete') && ++completions % CARTS_PER_ROUND === 0) {
-          const on = new Date(Date.UTC(2027, month++, 1)).toISOString().slice(0, 10);
-          jumps = jumps.then(() => cashback.sandbox.moveClock({ on }));
+          const on = new Date(Date.UTC(NEXT_YEAR, month++, 1)).toISOString().slice(0, 10);
+          jumps = jumps.then(() => cashback.sandbox.move({ on }));
           await jumps;
         }
         return fetch(url, init);
@@ -107,7 +107,7 @@ describe('the example of a shop behind a network that fails 35 % of the requests
       });
     }
     await jumps;
-    await cashback.sandbox.moveClock({ on: '2031-01-01' });
+    await cashback.sandbox.move({ on: `${NEXT_YEAR + 4}-01-01` });
     await example.module.untilDone(() => shop.sync());
     await expectAgreement(shop, carts);
     const types = new Set(Object.values(shop.data.events).map(({ type }) => type));
@@ -143,7 +143,7 @@ describe('the example of a shop behind a network that fails 35 % of the requests
     for (let kill = 0; kill < KILLS; kill++) ends.push(await run(1 + Math.floor(Math.random() * 60)));
     expect(ends.filter((end) => end === 'SIGKILL').length).toBeGreaterThan(0);
     expect(await run(Infinity)).toBe(0);
-    await cashback.sandbox.moveClock({ on: '2027-01-02' });
+    await cashback.sandbox.move({ on: `${NEXT_YEAR}-01-02` });
     const shop = new example.module.Shop(file, { baseUrl: service.url, ...user });
     await shop.sync();
     await expectAgreement(shop, carts);

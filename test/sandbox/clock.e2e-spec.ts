@@ -3,14 +3,11 @@ import { SweepsService } from '../../src/sweeps/sweeps.service.js';
 import { atOnce } from '../support/client.js';
 import { readFeed } from '../support/events.js';
 import { aDocument } from '../support/factories.js';
-import { aSandboxMerchant, type Move, SANDBOX, type SandboxShop } from '../support/sandbox.js';
+import { aSandboxMerchant, type Move, SANDBOX, type SandboxShop, NEXT_YEAR } from '../support/sandbox.js';
 import { useService } from '../support/use-service.js';
 import { rowsOf } from '../support/wallets.js';
 
 const DAY_MS = 86_400_000;
-/** Clocks only move forward, so the years are to come. */
-const YEAR = new Date().getUTCFullYear() + 1;
-
 const MONTHLY = { release_days: 8, validity_days: 30 };
 
 /** An instant some days ahead of this machine's clock. */
@@ -44,25 +41,28 @@ describe('the clock of a merchant of a sandbox', () => {
   it('a year: what is due happens at its date, in order, and the answer names its events', async () => {
     const shop = await aSandboxMerchant(service, MONTHLY);
     const document = aDocument();
-    await shop.move({ on: `${YEAR}-01-04` });
+    await shop.move({ on: `${NEXT_YEAR}-01-04` });
     const order = await shop.completed({ document });
     const left = await shop.create({ document });
-    const events = await shop.eventsUntil({ on: `${YEAR + 1}-01-04` });
+    const events = await shop.eventsUntil({ on: `${NEXT_YEAR + 1}-01-04` });
     expect(events.map(({ type, timestamp, data }) => [type, timestamp, data.wallet?.available])).toEqual([
-      ['order.expired', `${YEAR}-01-04T03:30:00.000Z`, '0.00'],
-      ['cashback.available', `${YEAR}-01-12T03:00:00.000Z`, '7.50'],
-      ['cashback.expiring', `${YEAR}-02-04T04:00:00.000Z`, '7.50'],
-      ['cashback.expired', `${YEAR}-02-11T03:00:00.000Z`, '0.00'],
+      ['order.expired', `${NEXT_YEAR}-01-04T03:30:00.000Z`, '0.00'],
+      ['cashback.available', `${NEXT_YEAR}-01-12T03:00:00.000Z`, '7.50'],
+      ['cashback.expiring', `${NEXT_YEAR}-02-04T04:00:00.000Z`, '7.50'],
+      ['cashback.expired', `${NEXT_YEAR}-02-11T03:00:00.000Z`, '0.00'],
     ]);
-    expect(await shop.order(left)).toMatchObject({ status: 'expired', updated_at: `${YEAR}-01-04T03:30:00.000Z` });
-    expect(await shop.order(order)).toMatchObject({ status: 'completed', completed_at: `${YEAR}-01-04T03:00:00.000Z` });
+    expect(await shop.order(left)).toMatchObject({ status: 'expired', updated_at: `${NEXT_YEAR}-01-04T03:30:00.000Z` });
+    expect(await shop.order(order)).toMatchObject({
+      status: 'completed',
+      completed_at: `${NEXT_YEAR}-01-04T03:00:00.000Z`,
+    });
     const { data: months } = await shop.get<{ data: object[] }>(
-      `/reports/ledger?from=${YEAR}-01-01&to=${YEAR}-12-31&by=month`,
+      `/reports/ledger?from=${NEXT_YEAR}-01-01&to=${NEXT_YEAR}-12-31&by=month`,
     );
     expect(months.slice(0, 3)).toMatchObject([
-      { from: `${YEAR}-01-01`, earned: '7.50', expired: '0.00', closed: true },
-      { from: `${YEAR}-02-01`, earned: '0.00', expired: '7.50', closed: true },
-      { from: `${YEAR}-03-01`, earned: '0.00', expired: '0.00', closed: true },
+      { from: `${NEXT_YEAR}-01-01`, earned: '7.50', expired: '0.00', closed: true },
+      { from: `${NEXT_YEAR}-02-01`, earned: '0.00', expired: '7.50', closed: true },
+      { from: `${NEXT_YEAR}-03-01`, earned: '0.00', expired: '0.00', closed: true },
     ]);
   });
 
@@ -80,7 +80,7 @@ describe('the clock of a merchant of a sandbox', () => {
   it('a move backwards is refused, and the clock goes on running', async () => {
     const shop = await aSandboxMerchant(service);
     await put(shop, { now: inDays(-1) }).refused(409, 'clock_backwards', ['/now']);
-    await put(shop, { on: `${YEAR - 2}-01-01` }).refused(409, 'clock_backwards', ['/on']);
+    await put(shop, { on: `${NEXT_YEAR - 2}-01-01` }).refused(409, 'clock_backwards', ['/on']);
     expect(await shop.get('/sandbox/clock')).toMatchObject({ frozen: false });
     const now = inDays(10);
     await shop.move({ now });
@@ -91,9 +91,9 @@ describe('the clock of a merchant of a sandbox', () => {
   it('a target that is missing, double, no instant or too far away is refused', async () => {
     const shop = await aSandboxMerchant(service);
     await put(shop, {}).refused(400, 'validation_failed', ['']);
-    await put(shop, { now: inDays(1), on: `${YEAR}-01-01` }).refused(400, 'validation_failed', ['']);
+    await put(shop, { now: inDays(1), on: `${NEXT_YEAR}-01-01` }).refused(400, 'validation_failed', ['']);
     await put(shop, { now: 'tomorrow' }).refused(400, 'validation_failed', ['/now']);
-    await put(shop, { on: '2030-02-30' }).refused(400, 'validation_failed', ['/on']);
+    await put(shop, { on: `${NEXT_YEAR + 3}-02-30` }).refused(400, 'validation_failed', ['/on']);
     await put(shop, { now: inDays(6 * 366) }).refused(400, 'validation_failed', ['/now']);
     await put(shop, { days: 1 }).refused(400, 'validation_failed', ['/days']);
     expect(await shop.get('/sandbox/clock')).toMatchObject({ frozen: false });

@@ -4,7 +4,7 @@ import { PERMISSIONS } from '../../src/common/caller.js';
 import { atOnce, Client } from '../support/client.js';
 import { expectProblem } from '../support/expectations.js';
 import { aDocument } from '../support/factories.js';
-import { SANDBOX } from '../support/sandbox.js';
+import { SANDBOX, NEXT_YEAR } from '../support/sandbox.js';
 import { startService } from '../support/service.js';
 import type { PolicyRules, Tokens } from '../support/shop.js';
 import { useService } from '../support/use-service.js';
@@ -63,7 +63,7 @@ describe('a sandbox', () => {
 
   it('only a new merchant needs no token', async () => {
     for (const [method, path] of OPERATIONS.slice(1)) {
-      const body = { on: '2030-01-01' };
+      const body = { on: `${NEXT_YEAR + 3}-01-01` };
       expectProblem(
         await new Client(service).send(method, path, method === 'PUT' ? { body } : {}),
         401,

@@ -7,6 +7,9 @@ import { readFeed } from './events.js';
 /** The environment of a service that is a sandbox. */
 export const SANDBOX = { SANDBOX: 'true' };
 
+/** Clocks only move forward, so the dates of tests are to come. */
+export const NEXT_YEAR = new Date().getUTCFullYear() + 1;
+
 /** Where to move a clock. */
 export type Target = { now: string } | { on: string };
 

@@ -63,7 +63,7 @@ const RESOURCES = {
     customers: 'reportCustomers',
     grants: 'reportGrants',
   },
-  sandbox: { getClock: 'getClock' },
+  sandbox: { getClock: 'getClock', moveClock: 'moveClock' },
 } as const satisfies Record<string, Record<string, Name>>;
 
 type Table = typeof RESOURCES;
@@ -88,12 +88,12 @@ interface Additions {
   };
   readonly sandbox: {
     /**
-     * Moves the merchant's clock, in as many requests as it needs: `timeout` is that of each. Only on a sandbox; a live
-     * service answers `route_not_found`.
+     * Moves the merchant's clock, in as many requests as it needs: `moveClock` is one of them, and `timeout` that of
+     * each. Only on a sandbox; a live service answers `route_not_found`.
      *
      * @returns where the clock is, and the `sequence` of the first and the last event of the whole move
      */
-    moveClock(...args: Parameters<Operation<'moveClock'>>): Promise<ClockMove>;
+    move(...args: Parameters<Operation<'moveClock'>>): Promise<ClockMove>;
   };
 }
 
@@ -111,10 +111,9 @@ export function resources(send: Send): Resources {
     const csv = language === 'pt-BR' ? { csv: language } : {};
     return send({ method: 'GET', path: `/reports/${name}`, query: { ...query, ...csv }, accept: 'text/csv', options });
   };
-  const moveClock = operation('moveClock', send);
-  all.sandbox.moveClock = async (...args) => {
+  all.sandbox.move = async (...args) => {
     for (;;) {
-      const move = await moveClock(...args);
+      const move = await all.sandbox.moveClock(...args);
       if (move.done) return move;
     }
   };

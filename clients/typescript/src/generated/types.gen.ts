@@ -159,9 +159,9 @@ export type SandboxUser = {
      * UUID v7.
      */
     id: string;
-    permissions: Array<Permission>;
     name: string;
     email: string;
+    permissions: Array<Permission>;
     password: string;
 };
 
