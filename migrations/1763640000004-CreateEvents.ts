@@ -57,7 +57,7 @@ export class CreateEvents1763640000004 implements MigrationInterface {
     // There are no earlier credits.
     await runner.query(`
       INSERT IGNORE INTO event_sweeps
-      VALUES ('available', '', UTC_TIMESTAMP(3), '~'), ('expiring', '', UTC_TIMESTAMP(3) + INTERVAL 7 DAY, '~')`);
+      VALUES ('available', '', UTC_TIMESTAMP(3), '~'), ('expiring', '', UTC_TIMESTAMP(3) + INTERVAL 167 HOUR, '~')`);
     await runner.query(`
       CREATE TABLE IF NOT EXISTS webhook_endpoints (
         id              ${ID} NOT NULL,

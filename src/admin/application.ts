@@ -12,7 +12,9 @@ import { ReconcileModule } from '../reconcile/reconcile.module.js';
 import { LoginCounts } from '../rate-limits/login-counts.js';
 import { SCHEMA } from '../schema.js';
 import { MerchantClock } from '../sandbox/sandbox-clock.entity.js';
-import { SandboxClock, SandboxClockModule } from '../sandbox/sandbox-clock.js';
+import { ClockLocks } from '../sandbox/clock-locks.service.js';
+import { SandboxClock } from '../sandbox/sandbox-clock.js';
+import { SandboxClockModule } from '../sandbox/sandbox-clock.module.js';
 import { WalletReadsService } from '../wallets/wallet-reads.service.js';
 import { AuditService } from '../audit/audit.service.js';
 import { RecordsService } from './records.service.js';
@@ -116,5 +118,9 @@ export function runChange(
   details: Record<string, unknown>,
   change: (services: INestApplicationContext) => Promise<{ result: unknown; changed: Record<string, unknown> }>,
 ): Promise<void> {
-  return runWithServices((services) => services.get(AuditService).record(command, details, () => change(services)));
+  return runWithServices((services) =>
+    services
+      .get(ClockLocks)
+      .duringAll(() => services.get(AuditService).record(command, details, () => change(services))),
+  );
 }

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Clock } from '../common/clock.js';
 import { ALL_MERCHANTS, sweptMerchants } from '../database/by-merchant.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
-import { type DatedTask, doEach, progressOf, type SweepProgress } from '../common/sweep.js';
+import { type DatedTask, doEach, LIMIT_OF_ONE, progressOf, type SweepProgress } from '../common/sweep.js';
 import { ownerKey, type Wallet, type WalletOwner } from './wallet.entity.js';
 import { loadExpired } from './wallet-credits.js';
 import { WalletStore } from './wallet.store.js';
@@ -38,8 +38,9 @@ export class CreditExpiryService implements DatedTask {
     const now = this.clock.now(merchantId);
     type Due = Pick<Wallet, 'id' | keyof WalletOwner> & { expiresAt: Date };
     const [merchants, parameters] = sweptMerchants(merchantId);
+    const limit = merchantId === undefined ? LIMIT : LIMIT_OF_ONE;
     const sql = due(`ix_cashback_credits_${merchantId === undefined ? 'due' : 'merchant'}`, merchants);
-    const found = await this.unitOfWork.statement((manager) => manager.query<Due[]>(sql, [now, ...parameters, LIMIT]));
+    const found = await this.unitOfWork.statement((manager) => manager.query<Due[]>(sql, [now, ...parameters, limit]));
     const owners = new Map(found.map((wallet) => [wallet.id, wallet]));
     await doEach(owners.values(), (owner) =>
       this.unitOfWork.transaction(async (manager, record) => {
@@ -50,7 +51,7 @@ export class CreditExpiryService implements DatedTask {
         await this.wallets.save(manager, record, [locked]);
       }),
     );
-    return progressOf(found, LIMIT, now);
+    return progressOf(found, limit, now);
   }
 
   async nextOf(merchantId: string): Promise<Date | undefined> {

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { notFound } from './problem.js';
 
-const COUNTER_BITS = 24;
+const COUNTER_BITS = 32;
 
-let counter = 0;
+/** Begins with the second at which the process started, so that a process that starts later goes on from there. */
+let counter = (Math.floor(Date.now() / 1000) % 2 ** 20) * 2 ** 12;
 
 /**
  * Returns a UUID v7 (RFC 9562, section 5.7), so that rows are stored in the order of their creation: a UUID v4 with the
@@ -14,7 +15,7 @@ let counter = 0;
 export function newId(at: Date): string {
   counter = (counter + 1) % 2 ** COUNTER_BITS;
   const count = counter.toString(16).padStart(COUNTER_BITS / 4, '0');
-  return `${beforeIdsOf(at)}-7${count.slice(0, 3)}-8${count.slice(3)}${randomUUID().slice(23)}`;
+  return `${beforeIdsOf(at)}-7${count.slice(0, 3)}-8${count.slice(3, 6)}-${count.slice(6)}${randomUUID().slice(26)}`;
 }
 
 /** Returns a text that sorts before the IDs of an instant, and after those of earlier ones. */

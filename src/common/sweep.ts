@@ -8,6 +8,12 @@ export interface SweepTask {
   run(merchantId?: string): Promise<SweepProgress>;
 }
 
+/**
+ * How much is looked up at a time for a merchant whose clock stands still: its requests wait meanwhile, and so does the
+ * request that moves the clock, which must answer in time.
+ */
+export const LIMIT_OF_ONE = 20;
+
 /** Work that dates ask for. */
 export interface DatedTask extends SweepTask {
   /** Returns the instant at which the next work of a merchant is due, or was; undefined if there is none. */

@@ -92,11 +92,12 @@ export class DateEvents implements DatedTask {
     const until = after(this.clock.now(merchantId), aheadMs);
     const [merchants, parameters] = sweptMerchants(merchantId);
     const sql = dueCredits(announced, merchants);
-    const done = await this.unitOfWork.transaction(async (manager, record) => {
+    const { done, hasMore } = await this.unitOfWork.transaction(async (manager, record) => {
       const lock = { mode: 'pessimistic_write', onLocked: 'skip_locked' } as const;
       const position = await manager.findOne(EventSweep, { where: key, lock });
-      if (position === null || position.doneUntil >= until) return until;
+      if (position === null) return { done: until, hasMore: false };
       const { doneUntil: date, afterWallet } = position;
+      if (date > until || (+date === +until && afterWallet === LAST_WALLET)) return { done: until, hasMore: false };
       const found = await manager.query<DueCredits[]>(sql, [date, afterWallet, date, ...parameters, until]);
       for (const [merchant, credits] of byMerchant(found, (credit) => credit))
         (await this.#eventsOf(manager, merchant, credits)).forEach(record);
@@ -104,9 +105,9 @@ export class DateEvents implements DatedTask {
       const moved = { doneUntil: last.date, afterWallet: last.walletId };
       const { affected } = await manager.update(EventSweep, { ...key, doneUntil: date, afterWallet }, moved);
       if (affected !== 1) throw new Error('a locked position was changed by another transaction');
-      return last.date;
+      return { done: last.date, hasMore: found.length === LIMIT };
     });
-    return { hasMore: done < until, doneUntil: after(done, -aheadMs) };
+    return { hasMore, doneUntil: after(done, -aheadMs) };
   }
 
   /** A position of its own is needed: the merchant's clock stands still. */

@@ -15,12 +15,12 @@ export class DatabaseKind implements OnModuleInit {
     private readonly unitOfWork: UnitOfWork,
   ) {}
 
-  /** The service also starts without its migrations and on a read-only server. It is not ready then. */
+  /** A live service also starts without its migrations and on a read-only server. It is not ready then. */
   async onModuleInit(): Promise<void> {
     try {
       await this.check();
     } catch (error) {
-      if (isUnavailable(error)) return;
+      if (isUnavailable(error) && !this.config.SANDBOX) return;
       // Nothing closes an application that did not start.
       await this.dataSource.destroy();
       throw error;

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ownerKey } from '../cashback/wallet.entity.js';
 import { Clock } from '../common/clock.js';
-import { type DatedTask, doEach, progressOf, type SweepProgress } from '../common/sweep.js';
+import { type DatedTask, doEach, LIMIT_OF_ONE, progressOf, type SweepProgress } from '../common/sweep.js';
 import { ALL_MERCHANTS, byMerchant, sweptMerchants } from '../database/by-merchant.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import type { Order } from './order.entity.js';
@@ -36,13 +36,14 @@ export class OrderExpiryService implements DatedTask {
   async run(merchantId?: string): Promise<SweepProgress> {
     const now = this.clock.now(merchantId);
     const [merchants, parameters] = sweptMerchants(merchantId);
+    const limit = merchantId === undefined ? LIMIT : LIMIT_OF_ONE;
     const sql = due(merchantId === undefined ? 'ix_orders_expiry' : 'ix_orders_status', merchants);
-    const found = await this.unitOfWork.statement((manager) => manager.query<Due[]>(sql, [now, ...parameters, LIMIT]));
+    const found = await this.unitOfWork.statement((manager) => manager.query<Due[]>(sql, [now, ...parameters, limit]));
     await doEach(
       byMerchant(found, ({ id }) => id),
       ([merchant, ids]) => this.#expire(merchant, ids, now),
     );
-    return progressOf(found, LIMIT, now);
+    return progressOf(found, limit, now);
   }
 
   async nextOf(merchantId: string): Promise<Date | undefined> {

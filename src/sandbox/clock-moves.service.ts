@@ -71,14 +71,15 @@ export class ClockMoves {
     const target = given.now === undefined ? startOfDay(given.on!, timeZone) : new Date(given.now);
     const pointer = given.now === undefined ? '/on' : '/now';
     let moved = await this.#step(merchantId, (clock, manager) => this.#begin(clock, manager, target, pointer));
+    const { firstSequence } = moved;
     let dates: Dates = [];
     const goOn = async (clock: MerchantClock): Promise<Partial<MerchantClock>> => {
+      if (clock.standsAt! > target) throw clockBackwards(clock.standsAt!, pointer);
       await this.#runDue(clock, dates);
       dates = await this.#datesOf(merchantId);
-      return this.#next(clock, dates, target);
+      return { ...(await this.#next(clock, dates, target)), target, firstSequence };
     };
-    // Another move at the same time can have another target.
-    while ((isMoving(moved) || +moved.target! !== +target) && performance.now() - startedAt < TURN_MS)
+    while (!isDone(moved, target) && performance.now() - startedAt < TURN_MS)
       moved = await this.#step(merchantId, goOn);
     return moved;
   }
@@ -124,13 +125,16 @@ export class ClockMoves {
 
   /** Sets the clock to the next date, or to the target, and ends the move there. */
   async #next({ merchantId, standsAt }: MerchantClock, dates: Dates, target: Date): Promise<Partial<MerchantClock>> {
-    const now = standsAt!;
-    if (dates.some((date) => isDue(date, now))) return {};
-    const until = dates.filter((date) => isDue(date, target));
-    if (until.length > 0) return { standsAt: new Date(Math.min(...until.map(Number))), target, lastSequence: null };
-    const end = now < target ? target : now;
-    await this.clock.during(merchantId, end, () => runAll([this.ledgerSums], merchantId));
-    return { standsAt: end, target, lastSequence: await this.#lastSequence(merchantId) };
+    const left = dates.filter((date) => isDue(date, target));
+    const next = new Date(Math.min(+target, ...left.map(Number)));
+    if (next > standsAt!) return { standsAt: next, lastSequence: null };
+    const isOver = left.length === 0 && (await this.#sum(merchantId, standsAt!));
+    return { lastSequence: isOver ? await this.#lastSequence(merchantId) : null };
+  }
+
+  /** Adds up the days of the ledger that are over. @returns whether that is done. */
+  #sum(merchantId: string, at: Date): Promise<boolean> {
+    return this.clock.during(merchantId, at, () => runAll([this.ledgerSums], merchantId));
   }
 
   /** Returns the number of the last event that is committed. */
@@ -143,6 +147,9 @@ export class ClockMoves {
 
 export const isMoving = ({ target, lastSequence }: MerchantClock): boolean => target !== null && lastSequence === null;
 
+/** Another move at the same time can have another target. */
+const isDone = (clock: MerchantClock, target: Date): boolean => +clock.target! === +target && !isMoving(clock);
+
 /** Gives a merchant positions of its own in what is announced, where those of all others are. */
 async function standStill(manager: EntityManager, merchantId: string): Promise<void> {
   const lock = { mode: 'pessimistic_write' } as const;
@@ -153,9 +160,11 @@ async function standStill(manager: EntityManager, merchantId: string): Promise<v
   );
 }
 
-async function runAll(tasks: readonly SweepTask[], merchantId: string): Promise<void> {
+/** @returns whether all is done. */
+async function runAll(tasks: readonly SweepTask[], merchantId: string): Promise<boolean> {
   const endAt = performance.now() + STEP_MS;
-  for (const task of tasks) while ((await task.run(merchantId)).hasMore && performance.now() < endAt);
+  for (const task of tasks) while ((await task.run(merchantId)).hasMore) if (performance.now() > endAt) return false;
+  return true;
 }
 
 function clockBackwards(now: Date, pointer: string): Problem {

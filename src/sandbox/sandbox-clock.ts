@@ -1,4 +1,4 @@
-import { Global, Injectable, Module } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Clock } from '../common/clock.js';
 
 /** Gives each merchant the time of its clock, while that is locked. */
@@ -15,6 +15,8 @@ export class SandboxClock extends Clock {
   async during<T>(merchantId: string, at: Date | null, work: () => Promise<T>): Promise<T> {
     if (at === null) return work();
     const standing = this.#standing.get(merchantId) ?? { at, users: 0 };
+    // If the connection of an earlier lock was lost, the clock may have been moved since.
+    if (at > standing.at) standing.at = at;
     this.#standing.set(merchantId, standing);
     standing.users++;
     try {
@@ -30,8 +32,3 @@ export class SandboxClock extends Clock {
       if (standsAt !== null) this.#standing.set(merchantId, { at: standsAt, users: Infinity });
   }
 }
-
-/** In place of `ClockModule`. */
-@Global()
-@Module({ providers: [SandboxClock, { provide: Clock, useExisting: SandboxClock }], exports: [SandboxClock, Clock] })
-export class SandboxClockModule {}

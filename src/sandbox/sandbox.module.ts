@@ -6,9 +6,8 @@ import { EventsModule } from '../events/events.module.js';
 import { MerchantsModule } from '../merchants/merchants.module.js';
 import { OrdersModule } from '../orders/orders.module.js';
 import { ReportsModule } from '../reports/reports.module.js';
-import { ClockLocks } from './clock-locks.service.js';
 import { ClockMoves } from './clock-moves.service.js';
-import { SandboxClockModule } from './sandbox-clock.js';
+import { SandboxClockModule } from './sandbox-clock.module.js';
 import { SandboxMerchants } from './sandbox-merchants.service.js';
 import { SandboxClockController, SandboxMerchantsController } from './sandbox.controller.js';
 import { StandingClockInterceptor } from './standing-clock.interceptor.js';
@@ -25,11 +24,6 @@ import { StandingClockInterceptor } from './standing-clock.interceptor.js';
     ReportsModule,
   ],
   controllers: [SandboxMerchantsController, SandboxClockController],
-  providers: [
-    ClockLocks,
-    ClockMoves,
-    SandboxMerchants,
-    { provide: APP_INTERCEPTOR, useClass: StandingClockInterceptor },
-  ],
+  providers: [ClockMoves, SandboxMerchants, { provide: APP_INTERCEPTOR, useClass: StandingClockInterceptor }],
 })
 export class SandboxModule {}

@@ -149,4 +149,50 @@ describe('the clock of a merchant of a sandbox', () => {
       [shop.id],
     );
   });
+
+  it('many customers can have the same date', async () => {
+    const shop = await aSandboxMerchant(service);
+    await shop.move({ on: `${NEXT_YEAR}-01-01` });
+    const dates = { available_on: `${NEXT_YEAR}-01-05`, expires_on: `${NEXT_YEAR}-02-01` };
+    await atOnce(121, () => shop.granted(aDocument(), '1.00', dates));
+    await atOnce(30, () => shop.create());
+    const events = await shop.eventsUntil({ on: `${NEXT_YEAR}-03-01` });
+    const types = events.map(({ type }) => type);
+    expect(types.filter((type, at) => type !== types[at - 1])).toEqual([
+      'order.expired',
+      'cashback.available',
+      'cashback.expiring',
+      'cashback.expired',
+    ]);
+    expect(types).toHaveLength(30 + 3 * 121);
+  });
+
+  it('a move is done when all days that are over are closed', async () => {
+    const shop = await aSandboxMerchant(service, { release_days: 0 });
+    await shop.move({ on: `${NEXT_YEAR}-01-01` });
+    const day = (number: number): string => new Date(Date.UTC(NEXT_YEAR, 0, number)).toISOString().slice(0, 10);
+    await atOnce(300, (number) => shop.granted(aDocument(), '1.00', { expires_on: day(2 + number) }));
+    const move = await shop.move({ on: `${NEXT_YEAR + 1}-03-01` });
+    const { data: months } = await shop.get<{ data: { closed: boolean; expired: string }[] }>(
+      `/reports/ledger?from=${NEXT_YEAR}-01-01&to=${NEXT_YEAR}-12-31&by=month`,
+    );
+    expect(months.map(({ closed }) => closed)).toEqual(Array(12).fill(true));
+    expect(await put(shop, { now: move.now })).toEqual(move);
+  });
+
+  it('a move that another one has overtaken is refused, and the other one names all of its events', async () => {
+    const shop = await aSandboxMerchant(service, MONTHLY);
+    for (let sale = 0; sale < 5; sale++) await shop.completed();
+    const later = { on: `${NEXT_YEAR}-06-01` };
+    const [move, ...others] = await Promise.all([
+      shop.move(later),
+      ...[1, 2, 3, 4, 5].map((month) => put(shop, { on: `${NEXT_YEAR}-0${month}-01` }).answer),
+    ]);
+    expect(move).toMatchObject({ first_sequence: 11, last_sequence: 10 + 15 });
+    const done = others.filter(({ status, body }) => status === 200 && body.done);
+    for (const { body } of done) expect(body.now.slice(0, 10)).toMatch(new RegExp(`^${NEXT_YEAR}-0[1-5]-01$`));
+    const refused = others.filter(({ status }) => status !== 200).map(({ body }) => (body as { code?: string }).code);
+    expect(new Set(refused).size).toBeLessThanOrEqual(1);
+    expect(['clock_backwards']).toEqual(expect.arrayContaining(refused));
+  });
 });

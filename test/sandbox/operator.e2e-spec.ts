@@ -1,3 +1,6 @@
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { makeTempFolder } from '../../tools/support/processes.mjs';
 import { describe, expect, it } from '@jest/globals';
 import { AdminCommandLine } from '../support/admin.js';
 import { aDocument } from '../support/factories.js';
@@ -34,6 +37,28 @@ describe('the operator of a sandbox', () => {
     expect(shown).toMatchObject({ available: '17.50', entries: [{ created_at: clock }, { created_at: clock }] });
     expect(Date.parse(credit.expires_at) - Date.parse(clock)).toBeGreaterThan(29 * DAY_MS);
     await service.clock.sweep();
+    expect(await admin.json('reconcile')).toMatchObject({ findings: 0 });
+  });
+
+  it('a command that changes something and a move wait for each other', async () => {
+    const shop = await aSandboxMerchant(service, { release_days: 0 });
+    const now = new Date(Date.now() + DAY_MS).toISOString();
+    await shop.move({ now });
+    const lines = Array.from({ length: 300 }, (_, at) => `${aDocument()},1.00,IMPORT-${at}`);
+    const file = path.join(makeTempFolder('cashback-import'), 'grants.csv');
+    writeFileSync(file, `document,amount,external_id\n${lines.join('\n')}\n`);
+    const until = new Date(Date.now() + 10 * DAY_MS).toISOString();
+    const [imported, move] = await Promise.all([
+      admin.run('cashback', 'import', '--merchant', shop.id, '--file', file),
+      shop.move({ now: until }),
+    ]);
+    expect(imported).toMatchObject({ code: 0 });
+    expect(move.now).toBe(until);
+    const rows = await rowsOf(service, 'SELECT DISTINCT created_at AS at FROM cashback_entries WHERE merchant_id = ?', [
+      shop.id,
+    ]);
+    expect(rows).toHaveLength(1);
+    expect([now, until]).toContain((rows[0]!.at as Date).toISOString());
     expect(await admin.json('reconcile')).toMatchObject({ findings: 0 });
   });
 });

@@ -76,11 +76,14 @@ export class ClockMoveDto {
   /** False if the time of this request was over first. Send the same request again, until it is true. */
   readonly done!: boolean;
 
-  /** The `sequence` of the first event of the move, also of its earlier requests; null if there is none yet. */
+  /**
+   * The `sequence` of the first event of the move, also of its earlier requests. Null until it is done, and if there is
+   * none.
+   */
   @ApiProperty({ type: 'integer', nullable: true, example: 12 })
   readonly first_sequence!: number | null;
 
-  /** The `sequence` of the last event when the move was done; null before, and if there is none. */
+  /** The `sequence` of the last event of the move. Null until it is done, and if there is none. */
   @ApiProperty({ type: 'integer', nullable: true, example: 14 })
   readonly last_sequence!: number | null;
 }
