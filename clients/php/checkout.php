@@ -48,8 +48,8 @@ class Cashback {
 
 function sell(Cashback $api, string $externalId, string $total): array {
     $cart = ['document' => DOCUMENT, 'total' => $total, 'items' => [['id' => 'sku-1', 'price' => $total]]];
-    $maximum = $api->call('POST', '/quotes', $cart)['cashback']['to_redeem']['maximum'];
     $order = $api->call('POST', '/orders', ['external_id' => $externalId, 'payment_methods' => []] + $cart);
+    $maximum = $order['cashback']['to_redeem']['maximum'];
     $order = $api->call('PUT', "/orders/{$order['id']}/redemption", ['amount' => $maximum]);
     // Here you charge, once per order: store the charge under a unique key of the order first (docs/checkout.md).
     $paid = ['redeem' => $maximum, 'payment_methods' => [['id' => 'pix', 'amount' => $order['amount_to_pay']]]];

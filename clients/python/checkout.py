@@ -16,11 +16,11 @@ def send(method, path, body=None, headers={}):
     data = None if body is None else json.dumps(body).encode()
     headers = {"accept": "application/json", "content-type": "application/json", **headers}
     for attempt in range(TRIES):
-        retry_after = "0"
+        retry_after = 0
         try:
             request = urllib.request.Request(BASE_URL + path, data, headers, method=method)
             with urllib.request.build_opener(AnyStatus).open(request, timeout=TIMEOUT_SECONDS) as response:
-                retry_after = response.headers.get("retry-after", "0")
+                retry_after = int(response.headers.get("retry-after", 0))
                 answer = json.loads(response.read() or "null")  # fails if the body was cut
             if response.status < 400:
                 return answer
@@ -29,7 +29,7 @@ def send(method, path, body=None, headers={}):
                 break
         except (OSError, http.client.HTTPException, ValueError) as error:
             failure = error
-        time.sleep(int(retry_after) + random.uniform(0, min(LONGEST_PAUSE_SECONDS, 0.25 * 2**attempt)))
+        time.sleep(retry_after + random.uniform(0, min(LONGEST_PAUSE_SECONDS, 0.25 * 2**attempt)))
     raise failure
 
 class Cashback:
@@ -48,10 +48,10 @@ class Cashback:
                     raise
                 self.token = None
 
-def sell(external_id, total):
-    cart = {"document": DOCUMENT, "total": total, "items": [{"id": "sku-1", "price": total}]}
-    maximum = api("POST", "/quotes", cart)["cashback"]["to_redeem"]["maximum"]
-    order = api("POST", "/orders", {"external_id": external_id, "payment_methods": [], **cart})
+def sell(api, external_id, total):
+    cart = {"document": DOCUMENT, "total": total, "items": [{"id": "sku-1", "price": total}], "payment_methods": []}
+    order = api("POST", "/orders", {"external_id": external_id, **cart})
+    maximum = order["cashback"]["to_redeem"]["maximum"]
     order = api("PUT", f"/orders/{order['id']}/redemption", {"amount": maximum})
     # Here you charge, once per order: store the charge under a unique key of the order first (docs/checkout.md).
     paid = {"redeem": maximum, "payment_methods": [{"id": "pix", "amount": order["amount_to_pay"]}]}
@@ -62,19 +62,19 @@ def tell(what, figures, expected):
     if figures != expected:
         raise SystemExit(f"WRONG: expected {expected}")
 
-policy = {"earn_rate": "0.05", "redeem_share": "0.5", "release_days": 8}
-user = send("POST", "/sandbox/merchants", {"name": "Loja da Ana", "policy": policy})["user"]
-api = Cashback(user["email"], user["password"]).call
-for day, external_id, total, expected in [
-    ("01-10", "PED-1", "150.00", ["150.00", "0.00", "7.50"]),
-    ("01-18", "PED-2", "100.00", ["92.50", "7.50", "4.62"]),
-]:
-    while not api("PUT", "/sandbox/clock", {"on": f"{datetime.date.today().year + 1}-{day}"})["done"]:
-        pass
-    order = sell(external_id, total)
-    figures = order["cashback"]["to_redeem"]["redeemed"], order["cashback"]["to_receive"]["amount"]
-    tell(f"{external_id} is paid, redeems and earns", [order["amount_to_pay"], *figures], expected)
-refund = api("POST", f"/orders/{order['id']}/refunds", {"external_id": "DEV-1", "amount": "40.00"})
-tell("DEV-1 pays back, and returns", [refund["amount_to_pay_back"], refund["cashback_returned"]], ["37.00", "3.00"])
-wallet = api("POST", "/wallets/search", {"document": DOCUMENT})
-tell("The balance is, and will be more by", [wallet["available"], wallet["pending"]], ["3.00", "2.77"])
+def main():
+    policy = {"earn_rate": "0.05", "redeem_share": "0.5", "release_days": 8}
+    user = send("POST", "/sandbox/merchants", {"name": "Loja da Ana", "policy": policy})["user"]
+    api = Cashback(user["email"], user["password"]).call
+    first, second = ["150.00", "0.00", "7.50"], ["92.50", "7.50", "4.62"]
+    for day, external_id, expected in [("01-10", "PED-1", first), ("01-18", "PED-2", second)]:
+        while not api("PUT", "/sandbox/clock", {"on": f"{datetime.date.today().year + 1}-{day}"})["done"]: pass
+        order = sell(api, external_id, "150.00" if expected is first else "100.00")
+        figures = order["cashback"]["to_redeem"]["redeemed"], order["cashback"]["to_receive"]["amount"]
+        tell(f"{external_id} is paid, redeems and earns", [order["amount_to_pay"], *figures], expected)
+    refund = api("POST", f"/orders/{order['id']}/refunds", {"external_id": "DEV-1", "amount": "40.00"})
+    tell("DEV-1 pays back, and returns", [refund["amount_to_pay_back"], refund["cashback_returned"]], ["37.00", "3.00"])
+    wallet = api("POST", "/wallets/search", {"document": DOCUMENT})
+    tell("The balance is, and will be more by", [wallet["available"], wallet["pending"]], ["3.00", "2.77"])
+
+if __name__ == "__main__": main()

@@ -20,14 +20,16 @@ const LIMIT = 50;
 interface Announced {
   date: 'available_at' | 'expires_at';
   index: string;
-  /** How long before the date. What is granted later is not announced. */
+  /** When it can be spent, or exists, at the latest if it is announced. */
+  since: string;
+  /** How long before the date. */
   aheadMs: number;
 }
 
-const from = ({ index, date, aheadMs }: Announced, merchants: string): string => `
+const from = ({ index, date, since, aheadMs }: Announced, merchants: string): string => `
     FROM cashback_credits FORCE INDEX (${index})
    WHERE is_open = 1 AND (${date} = ? AND wallet_id > ? OR ${date} > ?)
-     AND created_at < ${date} - INTERVAL ${aheadMs / SECOND_MS} SECOND AND ${merchants}`;
+     AND ${since} < ${date} - INTERVAL ${aheadMs / SECOND_MS} SECOND AND ${merchants}`;
 
 const dueCredits = (announced: Announced, merchants: string): string => `/* ${ALL_MERCHANTS} */
   SELECT ${announced.date} AS date, wallet_id AS walletId, merchant_id AS merchantId, SUM${FREE} AS cents
@@ -45,11 +47,13 @@ const KINDS: Record<EventSweep['kind'], Announced> = {
   available: {
     date: 'available_at',
     index: 'ix_cashback_credits_start',
+    since: 'created_at',
     aheadMs: 0,
   },
   expiring: {
     date: 'expires_at',
     index: 'ix_cashback_credits_due',
+    since: 'GREATEST(created_at, available_at)',
     aheadMs: 7 * DAY_MS - HOUR_MS,
   },
 };

@@ -195,4 +195,20 @@ describe('the clock of a merchant of a sandbox', () => {
     expect(new Set(refused).size).toBeLessThanOrEqual(1);
     expect(['clock_backwards']).toEqual(expect.arrayContaining(refused));
   });
+
+  it('cashback that begins less than seven days before its end is not announced to expire', async () => {
+    const shop = await aSandboxMerchant(service);
+    await shop.move({ on: `${NEXT_YEAR}-03-01` });
+    const days = { available_on: `${NEXT_YEAR}-03-05`, expires_on: `${NEXT_YEAR}-03-09` };
+    await shop.granted(aDocument(), '30.00', days);
+    await shop.granted(aDocument(), '20.00', { ...days, expires_on: `${NEXT_YEAR}-03-11` });
+    const events = await shop.eventsUntil({ on: `${NEXT_YEAR}-04-01` });
+    expect(events.map(({ type, timestamp, data }) => [type, timestamp.slice(5, 13), data.amount])).toEqual([
+      ['cashback.available', '03-05T03', '30.00'],
+      ['cashback.available', '03-05T03', '20.00'],
+      ['cashback.expiring', '03-05T04', '20.00'],
+      ['cashback.expired', '03-10T03', '30.00'],
+      ['cashback.expired', '03-12T03', '20.00'],
+    ]);
+  });
 });

@@ -25,13 +25,13 @@ const EMPTY = {
 const isRefused = (error: unknown, ...codes: string[]) => error instanceof CashbackError && codes.includes(error.code);
 
 /** Goes on where the client gives up. In your shop, a queue of jobs can do it. */
-export async function untilDone<T>(call: () => Promise<T>, tries = 20): Promise<T> {
+export async function untilDone<T>(call: () => Promise<T>, tries = 1): Promise<T> {
   try {
     return await call();
   } catch (error) {
-    if (!(error instanceof CashbackError && error.retryable) || tries === 1) throw error;
-    await sleep(error.retryAfter);
-    return untilDone(call, tries - 1);
+    if (!(error instanceof CashbackError && error.retryable) || tries === 20) throw error;
+    await sleep(error.retryAfter + Math.random() * Math.min(10_000, 100 * 2 ** tries));
+    return untilDone(call, tries + 1);
   }
 }
 

@@ -211,11 +211,12 @@ export type ClockMove = {
      */
     done: boolean;
     /**
-     * The `sequence` of the first event of the move, also of its earlier requests; null if there is none yet.
+     * The `sequence` of the first event of the move, also of its earlier requests. Null until it is done, and if there is
+     * none.
      */
     first_sequence: number | null;
     /**
-     * The `sequence` of the last event when the move was done; null before, and if there is none.
+     * The `sequence` of the last event of the move. Null until it is done, and if there is none.
      */
     last_sequence: number | null;
 };
