@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { type DynamicModule, type INestApplicationContext, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
+import { DataSource } from 'typeorm';
 import { ApiUsersModule } from '../auth/api-users.module.js';
 import { CashbackModule } from '../cashback/cashback.module.js';
 import { createLogger, NestLogger } from '../logging/logger.js';
 import { type Config, ConfigModule, loadProcessConfig } from '../config/config.js';
 import { DatabaseModule } from '../database/database.module.js';
 import { MerchantsModule } from '../merchants/merchants.module.js';
-import { DataSource } from 'typeorm';
 import { ReconcileModule } from '../reconcile/reconcile.module.js';
 import { LoginCounts } from '../rate-limits/login-counts.js';
 import { SCHEMA } from '../schema.js';
