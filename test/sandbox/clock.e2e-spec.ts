@@ -180,19 +180,18 @@ describe('the clock of a merchant of a sandbox', () => {
     expect(await put(shop, { now: move.now })).toEqual(move);
   });
 
-  it('a move that another one has overtaken is refused, and the other one names all of its events', async () => {
+  it('a move that another one has overtaken is refused', async () => {
     const shop = await aSandboxMerchant(service, MONTHLY);
     for (let sale = 0; sale < 5; sale++) await shop.completed();
-    const later = { on: `${NEXT_YEAR}-06-01` };
     const [move, ...others] = await Promise.all([
-      shop.move(later),
+      shop.move({ on: `${NEXT_YEAR}-06-01` }),
       ...[1, 2, 3, 4, 5].map((month) => put(shop, { on: `${NEXT_YEAR}-0${month}-01` }).answer),
     ]);
-    expect(move).toMatchObject({ first_sequence: 11, last_sequence: 10 + 15 });
+    expect(move.now).toBe(`${NEXT_YEAR}-06-01T03:00:00.000Z`);
+    expect(await readFeed(shop)).toHaveLength(10 + 3 * 5);
     const done = others.filter(({ status, body }) => status === 200 && body.done);
     for (const { body } of done) expect(body.now.slice(0, 10)).toMatch(new RegExp(`^${NEXT_YEAR}-0[1-5]-01$`));
     const refused = others.filter(({ status }) => status !== 200).map(({ body }) => (body as { code?: string }).code);
-    expect(new Set(refused).size).toBeLessThanOrEqual(1);
     expect(['clock_backwards']).toEqual(expect.arrayContaining(refused));
   });
 
