@@ -171,7 +171,7 @@ describe('the clock of a merchant of a sandbox', () => {
     const shop = await aSandboxMerchant(service, { release_days: 0 });
     await shop.move({ on: `${NEXT_YEAR}-01-01` });
     const day = (number: number): string => new Date(Date.UTC(NEXT_YEAR, 0, number)).toISOString().slice(0, 10);
-    await atOnce(300, (number) => shop.granted(aDocument(), '1.00', { expires_on: day(2 + number) }));
+    await atOnce(220, (number) => shop.granted(aDocument(), '1.00', { expires_on: day(2 + number) }));
     const move = await shop.move({ on: `${NEXT_YEAR + 1}-03-01` });
     const { data: months } = await shop.get<{ data: { closed: boolean; expired: string }[] }>(
       `/reports/ledger?from=${NEXT_YEAR}-01-01&to=${NEXT_YEAR}-12-31&by=month`,
