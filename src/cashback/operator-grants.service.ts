@@ -1,16 +1,19 @@
 import { Injectable } from '@nestjs/common';
 import { OPERATOR } from '../common/caller.js';
-import { after, Clock, HOUR_MS } from '../common/clock.js';
+import { after, Clock, HOUR_MS, MINUTE_MS } from '../common/clock.js';
 import { newId } from '../common/ids.js';
 import type { SweepProgress, SweepTask } from '../common/sweep.js';
 import { ALL_MERCHANTS } from '../database/by-merchant.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 
-/** IDs begin with the time, so the latest grants are a range of the primary key. */
+/**
+ * IDs begin with the time, so the latest grants are a range of the primary key. Those of a sandbox's clock that stands
+ * ahead are later than now.
+ */
 const GRANTED = `/* ${ALL_MERCHANTS} */
   SELECT COALESCE(SUM(c.amount_cents), 0) AS cents
     FROM cashback_grants g JOIN cashback_credits c ON c.id = g.credit_id AND c.merchant_id = g.merchant_id
-   WHERE g.credit_id > ? AND g.created_by = '${OPERATOR}'`;
+   WHERE g.credit_id > ? AND g.credit_id < ? AND g.created_by = '${OPERATOR}'`;
 
 /** Adds up what operators granted. The command line is a process of its own, whose metrics nobody reads. */
 @Injectable()
@@ -24,8 +27,9 @@ export class OperatorGrantsService implements SweepTask {
   ) {}
 
   async run(): Promise<SweepProgress> {
-    const since = newId(after(this.clock.now(), -HOUR_MS));
-    const [row] = await this.unitOfWork.statement((manager) => manager.query<{ cents: string }[]>(GRANTED, [since]));
+    const now = this.clock.now();
+    const period = [-HOUR_MS, MINUTE_MS].map((ms) => newId(after(now, ms)));
+    const [row] = await this.unitOfWork.statement((manager) => manager.query<{ cents: string }[]>(GRANTED, period));
     this.cents = Number(row?.cents);
     return { hasMore: false };
   }

@@ -37,6 +37,7 @@ describe('the operator of a sandbox', () => {
     expect(shown).toMatchObject({ available: '17.50', entries: [{ created_at: clock }, { created_at: clock }] });
     expect(Date.parse(credit.expires_at) - Date.parse(clock)).toBeGreaterThan(29 * DAY_MS);
     await service.clock.sweep();
+    expect(await shop.get('/metrics')).toMatch(/operator_grants_brl(?:\{[^}]*\})? 0$/m);
     expect(await admin.json('reconcile')).toMatchObject({ findings: 0 });
   });
 
