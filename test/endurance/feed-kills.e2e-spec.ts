@@ -61,7 +61,7 @@ describeIf(servers.length > 0, 'The feed under kills, because mysqld or mariadbd
         const availableAt = after(at, -2 * MINUTE_MS);
         await merchant.credit(dated[nth]!, '5.00', {
           availableAt,
-          expiresAt: after(availableAt, 7 * DAY_MS - HOUR_MS),
+          expiresAt: after(availableAt, 7 * DAY_MS - HOUR_MS + SECOND_MS),
         });
         await merchant.credit(dated[nth]!, '1.00', { expiresAt: at });
         const expires_at = at.toISOString();
