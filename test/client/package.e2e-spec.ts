@@ -68,7 +68,8 @@ export async function sell(cart: { id: string; total: Money }): Promise<string> 
 
 export async function received(raw: string, headers: Record<string, string>): Promise<number> {
   const event = await verify(raw, headers, 'whsec_');
-  return 'type' in event ? event.sequence : event.data.length;
+  if (!('type' in event)) return event.data.length;
+  return event.type === 'ping' ? 0 : event.sequence;
 }
 `;
 

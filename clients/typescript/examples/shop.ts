@@ -7,7 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Cashback, CashbackError, type CashbackOptions } from '@cashback/client';
 import type { CreateOrder, CreateRefund, Event, Order, Refund } from '@cashback/client';
-import { verify, WebhookError } from '@cashback/client/webhooks';
+import { type Ping, verify, WebhookError } from '@cashback/client/webhooks';
 
 /** What pays for an order: money, and the cashback that is deducted from the order in this version. */
 type Charge = { id: string; version: number; amount: string; redeem: string };
@@ -130,8 +130,10 @@ export class Shop {
 }
 
 /** Stores events. From `cashback.available` and `cashback.expiring` your shop can make messages to the customer. */
-function apply({ events }: typeof EMPTY, received: Event[]): void {
-  for (const { id, sequence, type, data } of received)
-    // A ping has no data.
-    events[id] ??= { sequence, type, amount: data && 'amount' in data ? data.amount : '' };
+function apply({ events }: typeof EMPTY, received: (Event | Ping)[]): void {
+  for (const event of received) {
+    if (event.type === 'ping') continue;
+    const { id, sequence, type, data } = event;
+    events[id] ??= { sequence, type, amount: 'amount' in data ? data.amount : '' };
+  }
 }

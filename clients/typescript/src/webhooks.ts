@@ -2,8 +2,15 @@ import type { Event } from './generated/types.gen.js';
 
 export type { Event } from './generated/types.gen.js';
 
+/** A request for a test, of `webhookEndpoints.ping`. It is not in the feed: ignore it. */
+export interface Ping {
+  id: string;
+  type: 'ping';
+  timestamp: string;
+}
+
 /** What a request to a webhook endpoint contains: one event, or several if the endpoint has a `batch`. */
-export type Received = Event | { data: Event[] };
+export type Received = Event | Ping | { data: (Event | Ping)[] };
 
 /** The request does not come from the service, or it is too old: respond with 400. */
 export class WebhookError extends Error {
