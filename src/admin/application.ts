@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type DynamicModule, type INestApplicationContext, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { DataSource } from 'typeorm';
 import { ApiUsersModule } from '../auth/api-users.module.js';
 import { CashbackModule } from '../cashback/cashback.module.js';
 import { createLogger, NestLogger } from '../logging/logger.js';
@@ -11,9 +10,7 @@ import { MerchantsModule } from '../merchants/merchants.module.js';
 import { ReconcileModule } from '../reconcile/reconcile.module.js';
 import { LoginCounts } from '../rate-limits/login-counts.js';
 import { SCHEMA } from '../schema.js';
-import { MerchantClock } from '../sandbox/sandbox-clock.entity.js';
 import { ClockLocks } from '../sandbox/clock-locks.service.js';
-import { SandboxClock } from '../sandbox/sandbox-clock.js';
 import { SandboxClockModule } from '../sandbox/sandbox-clock.module.js';
 import { WalletReadsService } from '../wallets/wallet-reads.service.js';
 import { AuditService } from '../audit/audit.service.js';
@@ -84,11 +81,19 @@ class AdminModule {
   }
 }
 
-/**
- * Runs a command with the service's modules and prints its result, if any, on stdout. It connects to the
- * database only here, so that `--help` needs none.
- */
-export async function runWithServices(command: (services: INestApplicationContext) => Promise<unknown>): Promise<void> {
+type Work = (services: INestApplicationContext) => Promise<unknown>;
+
+/** Runs a command with the service's modules and prints its result, if any, on stdout. */
+export function runWithServices(command: Work): Promise<void> {
+  return withServices(async (services) => {
+    // Of a sandbox. A live database has none.
+    await services.get(ClockLocks).keepAll();
+    return command(services);
+  });
+}
+
+/** It connects to the database only here, so that `--help` needs none. */
+async function withServices(work: Work): Promise<void> {
   // The command line signs nothing. Without the service's secret, nothing recognizes its grants after an erasure.
   const config = loadProcessConfig({ JWT_SECRET: randomBytes(32).toString('hex') });
   const logger = new NestLogger(createLogger({ ...config, LOG_LEVEL: 'silent' }));
@@ -97,9 +102,7 @@ export async function runWithServices(command: (services: INestApplicationContex
     abortOnError: false,
   });
   try {
-    // Of a sandbox. A live database has none.
-    services.get(SandboxClock).keep(await services.get(DataSource).getRepository(MerchantClock).find());
-    const result = await command(services);
+    const result = await work(services);
     if (result !== undefined) printRecord(result as object);
   } finally {
     await services.close();
@@ -118,7 +121,7 @@ export function runChange(
   details: Record<string, unknown>,
   change: (services: INestApplicationContext) => Promise<{ result: unknown; changed: Record<string, unknown> }>,
 ): Promise<void> {
-  return runWithServices((services) =>
+  return withServices((services) =>
     services
       .get(ClockLocks)
       .duringAll(() => services.get(AuditService).record(command, details, () => change(services))),

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Policy } from '../merchants/policy.js';
+import { type Policy, POLICY_RANGES } from '../merchants/policy.js';
 import { type EarnRates, earnRate, money, orNone, rate, timeZone, wholeNumber } from './arguments.js';
 
 /** The members of the policy whose options have shorter names. */
@@ -34,10 +34,22 @@ const OPTIONS: [flags: string, description: string, parse: (text: string, before
   ],
   ['--redeem-minimum <amount>', 'the least that can be redeemed at once', money],
   ['--redeem-minimum-total <amount>', 'no cashback can be redeemed on orders below this total', money],
-  ['--release-days <n>', 'calendar days from completion until earned cashback is available', wholeNumber(0, 3650)],
-  ['--validity-days <n>', 'calendar days for which cashback is then available', wholeNumber(1, 36_500)],
-  ['--order-ttl-minutes <n>', 'minutes until a pending order expires', wholeNumber(1, 525_600)],
-  ['--max-order-ttl-minutes <n>', 'longest lifetime that an order can request, in minutes', wholeNumber(1, 525_600)],
+  [
+    '--release-days <n>',
+    'calendar days from completion until earned cashback is available',
+    wholeNumber(...POLICY_RANGES.releaseDays),
+  ],
+  [
+    '--validity-days <n>',
+    'calendar days for which cashback is then available',
+    wholeNumber(...POLICY_RANGES.validityDays),
+  ],
+  ['--order-ttl-minutes <n>', 'minutes until a pending order expires', wholeNumber(...POLICY_RANGES.orderTtlMinutes)],
+  [
+    '--max-order-ttl-minutes <n>',
+    'longest lifetime that an order can request, in minutes',
+    wholeNumber(...POLICY_RANGES.maxOrderTtlMinutes),
+  ],
   [
     '--grant-maximum <amount>',
     'the most that an API user can grant at once; the commands `cashback grant` and `import` only warn',

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../common/clock.js';
 import { ALL_MERCHANTS, sweptMerchants } from '../database/by-merchant.js';
+import { readInstant } from '../database/rows.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { type DatedTask, doEach, LIMIT_OF_ONE, progressOf, type SweepProgress } from '../common/sweep.js';
 import { ownerKey, type Wallet, type WalletOwner } from './wallet.entity.js';
@@ -54,10 +55,7 @@ export class CreditExpiryService implements DatedTask {
     return progressOf(found, limit, now);
   }
 
-  async nextOf(merchantId: string): Promise<Date | undefined> {
-    const [next] = await this.unitOfWork.statement((manager) =>
-      manager.query<{ at: Date | null }[]>(NEXT, [merchantId]),
-    );
-    return next?.at ?? undefined;
+  nextOf(merchantId: string): Promise<Date | undefined> {
+    return this.unitOfWork.statement((manager) => readInstant(manager, NEXT, [merchantId]));
   }
 }

@@ -27,6 +27,16 @@ export async function insertRows<T extends ObjectLiteral>(
   await manager.query(`INSERT INTO ${tableName} (${namesOf(inserted).join(', ')}) VALUES ?${onDuplicate}`, [rows]);
 }
 
+/** Returns the instant `at` of the row that a statement finds; undefined if there is none, or it is null. */
+export async function readInstant(
+  manager: EntityManager,
+  sql: string,
+  parameters: readonly unknown[],
+): Promise<Date | undefined> {
+  const [row] = await manager.query<{ at: Date | null }[]>(sql, [...parameters]);
+  return row?.at ?? undefined;
+}
+
 /** An SQL expression with its parameters. */
 export type Expression = readonly [sql: string, parameters: readonly unknown[]];
 

@@ -9,6 +9,7 @@ import type { NewFeedEvent } from '../common/domain-event.js';
 import { formatMoney } from '../common/money.js';
 import type { DatedTask, SweepProgress } from '../common/sweep.js';
 import { ALL_MERCHANTS, byMerchant, sweptMerchants } from '../database/by-merchant.js';
+import { readInstant } from '../database/rows.js';
 import type { UnitOfWork } from '../database/unit-of-work.js';
 import { Merchant } from '../merchants/merchant.entity.js';
 import { EventSweep, RUNNING_CLOCKS } from './event.entity.js';
@@ -37,7 +38,7 @@ const dueCredits = (announced: Announced, merchants: string): string => `/* ${AL
    GROUP BY ${announced.date}, wallet_id, merchant_id ORDER BY ${announced.date}, wallet_id LIMIT ${LIMIT}`;
 
 const nextDate = (announced: Announced, merchants: string): string =>
-  `SELECT ${announced.date} AS date ${from(announced, merchants)} ORDER BY ${announced.date} LIMIT 1`;
+  `SELECT ${announced.date} AS at ${from(announced, merchants)} ORDER BY ${announced.date} LIMIT 1`;
 
 /**
  * The dates that are announced, and how long before. Cashback that is available at once was announced by its order or
@@ -117,12 +118,13 @@ export class DateEvents implements DatedTask {
   /** A position of its own is needed: the merchant's clock stands still. */
   async nextOf(merchantId: string): Promise<Date | undefined> {
     const { kind } = this;
-    const sql = nextDate(KINDS[kind], 'merchant_id = ?');
-    const [next] = await this.unitOfWork.statement(async (manager) => {
+    const [merchants, parameters] = sweptMerchants(merchantId);
+    const sql = nextDate(KINDS[kind], merchants);
+    const next = await this.unitOfWork.statement(async (manager) => {
       const { doneUntil, afterWallet } = await manager.findOneByOrFail(EventSweep, { kind, merchantId });
-      return manager.query<{ date: Date }[]>(sql, [doneUntil, afterWallet, doneUntil, merchantId]);
+      return readInstant(manager, sql, [doneUntil, afterWallet, doneUntil, ...parameters]);
     });
-    return next && after(next.date, -KINDS[kind].aheadMs);
+    return next && after(next, -KINDS[kind].aheadMs);
   }
 
   async #eventsOf(manager: EntityManager, merchantId: string, found: DueCredits[]): Promise<NewFeedEvent[]> {

@@ -41,6 +41,14 @@ export interface Policy {
   timeZone: string;
 }
 
+/** The least and the most of the rules that are whole numbers. */
+export const POLICY_RANGES = {
+  releaseDays: [0, 3650],
+  validityDays: [1, 36_500],
+  orderTtlMinutes: [1, 525_600],
+  maxOrderTtlMinutes: [1, 525_600],
+} as const satisfies Partial<Record<keyof Policy, readonly [number, number]>>;
+
 export const DEFAULT_POLICY: Policy = {
   earnRateBps: 500,
   earnRatesByPaymentMethod: {},

@@ -3,6 +3,7 @@ import { ownerKey } from '../cashback/wallet.entity.js';
 import { Clock } from '../common/clock.js';
 import { type DatedTask, doEach, LIMIT_OF_ONE, progressOf, type SweepProgress } from '../common/sweep.js';
 import { ALL_MERCHANTS, byMerchant, sweptMerchants } from '../database/by-merchant.js';
+import { readInstant } from '../database/rows.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import type { Order } from './order.entity.js';
 import { OrderStore } from './order.store.js';
@@ -46,11 +47,8 @@ export class OrderExpiryService implements DatedTask {
     return progressOf(found, limit, now);
   }
 
-  async nextOf(merchantId: string): Promise<Date | undefined> {
-    const [next] = await this.unitOfWork.statement((manager) =>
-      manager.query<{ at: Date | null }[]>(NEXT, [merchantId]),
-    );
-    return next?.at ?? undefined;
+  nextOf(merchantId: string): Promise<Date | undefined> {
+    return this.unitOfWork.statement((manager) => readInstant(manager, NEXT, [merchantId]));
   }
 
   /** If the orders cannot expire together, each does alone, so that one that fails holds up no other. */

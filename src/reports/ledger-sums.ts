@@ -1,6 +1,7 @@
 import type { EntityManager } from 'typeorm';
 import type { EntryKind } from '../cashback/entry.entity.js';
 import { addDays, dayOf, startOfDay } from '../common/calendar-days.js';
+import { readInstant } from '../database/rows.js';
 
 /** @param owner the store that owes the credit, or a constant: then the credits are not read. */
 const sumsBy = (owner: string, credits = ''): string => `
@@ -29,18 +30,16 @@ export interface SumRow {
 }
 
 /** Returns the instant of a merchant's first entry from an instant on, or of a following one. */
-export async function entryAfter(
+export function entryAfter(
   manager: EntityManager,
   merchantId: string,
   from: Date,
   skipped = 0,
 ): Promise<Date | undefined> {
-  const [row] = await manager.query<{ at: Date }[]>(
-    `SELECT created_at AS at FROM cashback_entries FORCE INDEX (ix_cashback_entries_created)
-      WHERE merchant_id = ? AND created_at >= ? ORDER BY created_at LIMIT 1 OFFSET ?`,
-    [merchantId, from, skipped],
-  );
-  return row?.at;
+  const sql = `
+    SELECT created_at AS at FROM cashback_entries FORCE INDEX (ix_cashback_entries_created)
+     WHERE merchant_id = ? AND created_at >= ? ORDER BY created_at LIMIT 1 OFFSET ?`;
+  return readInstant(manager, sql, [merchantId, from, skipped]);
 }
 
 /** Adds up the entries from an instant to another one, which begins a day: each local day that has any. */

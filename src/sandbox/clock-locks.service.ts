@@ -10,6 +10,8 @@ import { Merchant } from '../merchants/merchant.entity.js';
 import { MerchantClock } from './sandbox-clock.entity.js';
 import { SandboxClock } from './sandbox-clock.js';
 
+const STANDING = { standsAt: Not(IsNull()) };
+
 const ENTITIES = [MerchantClock, Merchant, EventSweep];
 
 /**
@@ -49,21 +51,37 @@ export class ClockLocks implements OnApplicationShutdown {
     return this.#queue.run(merchantId, lockAndWork);
   }
 
-  /** Works while no clock that stands still is moved, with the time of each: for a command of the operator. */
+  /** For a command of the operator: keeps the time of all clocks that stand still. @returns whether any does. */
+  async keepAll(): Promise<boolean> {
+    const clocks = await this.unitOfWork.statement((manager) => manager.findBy(MerchantClock, STANDING));
+    this.clock.keep(clocks);
+    return clocks.length > 0;
+  }
+
+  /** For a command of the operator that changes something: works while no clock that stands still is moved. */
   async duringAll<T>(work: () => Promise<T>): Promise<T> {
-    const where = { standsAt: Not(IsNull()) };
-    if (!(await this.unitOfWork.statement((manager) => manager.existsBy(MerchantClock, where)))) return work();
+    if (!(await this.keepAll())) return work();
     return this.#transaction(async (manager) => {
-      this.clock.keep(await manager.find(MerchantClock, { where, lock: { mode: 'pessimistic_read' } }));
+      this.clock.keep(await manager.find(MerchantClock, { where: STANDING, lock: { mode: 'pessimistic_read' } }));
       return work();
     }, false);
   }
 
-  /** Moves a merchant's clock while no request of the merchant is handled. @param move may run several times. */
-  whileIdle<T>(merchantId: string, move: (manager: EntityManager, clock: MerchantClock) => Promise<T>): Promise<T> {
-    return this.#transaction(async (manager) =>
-      move(manager, await this.#lock(manager, merchantId, 'pessimistic_write')),
-    );
+  /**
+   * Changes a merchant's clock while no request of the merchant is handled.
+   *
+   * @param change returns what to store. It may run several times.
+   */
+  change(
+    merchantId: string,
+    change: (clock: MerchantClock, manager: EntityManager) => Promise<Partial<MerchantClock>>,
+  ): Promise<MerchantClock> {
+    return this.#transaction(async (manager) => {
+      const clock = await this.#lock(manager, merchantId, 'pessimistic_write');
+      const changes = await change(clock, manager);
+      if (Object.keys(changes).length > 0) await manager.update(MerchantClock, { merchantId }, changes);
+      return { ...clock, ...changes };
+    });
   }
 
   /** Connects when the first lock is needed. */

@@ -68,9 +68,9 @@ export class ClockMoves {
   async move(merchantId: string, given: ClockTarget): Promise<MerchantClock> {
     const startedAt = performance.now();
     const { timeZone } = (await this.merchants.get(merchantId)).policy;
-    const target = given.now === undefined ? startOfDay(given.on!, timeZone) : new Date(given.now);
-    const pointer = given.now === undefined ? '/on' : '/now';
-    let moved = await this.#step(merchantId, (clock, manager) => this.#begin(clock, manager, target, pointer));
+    const [target, pointer] =
+      given.now === undefined ? [startOfDay(given.on!, timeZone), '/on'] : [new Date(given.now), '/now'];
+    let moved = await this.locks.change(merchantId, (clock, manager) => this.#begin(clock, manager, target, pointer));
     const { firstSequence } = moved;
     let dates: Dates = [];
     const goOn = async (clock: MerchantClock): Promise<Partial<MerchantClock>> => {
@@ -80,19 +80,8 @@ export class ClockMoves {
       return { ...(await this.#next(clock, dates, target)), target, firstSequence };
     };
     while (!isDone(moved, target) && performance.now() - startedAt < TURN_MS)
-      moved = await this.#step(merchantId, goOn);
+      moved = await this.locks.change(merchantId, goOn);
     return moved;
-  }
-
-  #step(
-    merchantId: string,
-    change: (clock: MerchantClock, manager: EntityManager) => Promise<Partial<MerchantClock>>,
-  ): Promise<MerchantClock> {
-    return this.locks.whileIdle(merchantId, async (manager, clock) => {
-      const changes = await change(clock, manager);
-      if (Object.keys(changes).length > 0) await manager.update(MerchantClock, { merchantId }, changes);
-      return { ...clock, ...changes };
-    });
   }
 
   /** Begins a move, unless the last one has the same target. The first one lets the clock stand still. */

@@ -3,7 +3,7 @@ import { IsOptional } from 'class-validator';
 import { isTimeZone } from '../../common/calendar-days.js';
 import { parseMoney, parseRate, RATE_PATTERN } from '../../common/money.js';
 import { callerIdFault, type FaultOf, moneyFault, rule } from '../../http/validators.js';
-import { isSamePaymentMethod, type Policy } from '../../merchants/policy.js';
+import { isSamePaymentMethod, type Policy, POLICY_RANGES } from '../../merchants/policy.js';
 import { InOrder } from '../../openapi/decorators.js';
 import { PolicyDto } from '../../orders/dto/policy.dto.js';
 
@@ -56,10 +56,10 @@ const MEMBERS: Record<string, [name: keyof Policy, kind: Kind]> = {
   redeem_share: ['redeemShareBps', RATE],
   redeem_minimum_total: ['redeemMinimumTotalCents', MONEY],
   redeem_minimum: ['redeemMinimumCents', MONEY],
-  release_days: ['releaseDays', integer(0, 3650)],
-  validity_days: ['validityDays', integer(1, 36_500)],
-  order_ttl_minutes: ['orderTtlMinutes', integer(1, 525_600)],
-  max_order_ttl_minutes: ['maxOrderTtlMinutes', integer(1, 525_600)],
+  release_days: ['releaseDays', integer(...POLICY_RANGES.releaseDays)],
+  validity_days: ['validityDays', integer(...POLICY_RANGES.validityDays)],
+  order_ttl_minutes: ['orderTtlMinutes', integer(...POLICY_RANGES.orderTtlMinutes)],
+  max_order_ttl_minutes: ['maxOrderTtlMinutes', integer(...POLICY_RANGES.maxOrderTtlMinutes)],
   grant_maximum: ['grantMaximumCents', MONEY],
   grant_daily_maximum: ['grantDailyMaximumCents', MONEY],
   time_zone: [
