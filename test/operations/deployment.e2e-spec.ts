@@ -20,6 +20,19 @@ describe('the Docker image', () => {
   });
 });
 
+describe('the lock file', () => {
+  it('npm verifies every package, also those of other platforms: each has its checksum', () => {
+    const { packages } = JSON.parse(read('package-lock.json')) as {
+      packages: Record<string, { link?: boolean; integrity?: string }>;
+    };
+    const installed = Object.entries(packages).filter(([path, { link }]) => path.includes('node_modules/') && !link);
+    expect(installed.length).toBeGreaterThan(900);
+    expect(
+      installed.filter(([, { integrity = '' }]) => !integrity.startsWith('sha512-')).map(([path]) => path),
+    ).toEqual([]);
+  });
+});
+
 /** The variables that the service validates. */
 const VARIABLES = [
   ...new Set(
