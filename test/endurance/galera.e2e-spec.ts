@@ -45,6 +45,32 @@ describeIf(parts, 'Galera, because mariadbd or the package galera-4 is missing')
     for (const service of services) await expectInvariants(service);
   }
 
+  /** Loads on all nodes, each with customers of its own. @param name prefix of the orders of this test */
+  async function loadsOn(
+    name: string,
+  ): Promise<{ loads: Workload[]; work: (isOver: () => boolean) => Promise<void>[] }> {
+    const documents = Array.from({ length: CUSTOMERS * 3 }, aDocument);
+    for (const document of documents) await merchant.credit(document, '100000.00');
+    const loads = services.map((_, at) => {
+      const own = documents.slice(at * CUSTOMERS, (at + 1) * CUSTOMERS);
+      return new Workload(merchant.tokens.access_token, `${name}${at}`, own);
+    });
+    return {
+      loads,
+      work: (isOver) => loads.map((load, at) => load.work(services[at]!.url, at === 2 ? 1 : 3, isOver)),
+    };
+  }
+
+  async function expectNothingLost(loads: Workload[]): Promise<void> {
+    for (const load of loads) {
+      expect(load.unexpected).toEqual([]);
+      for (const service of services) await load.expectStored(service.dataSource);
+      await load.finish(services[0]!.url);
+      for (const service of services) await load.expectStored(service.dataSource);
+    }
+    await expectInvariantsOnEveryNode();
+  }
+
   testAcrossInstances('on three Galera nodes', () => ({ services, merchant }));
 
   it('a read on a node that is behind waits for what another node has confirmed', async () => {
@@ -83,14 +109,7 @@ describeIf(parts, 'Galera, because mariadbd or the package galera-4 is missing')
   });
 
   it('a node that is killed under load loses no answered request, its instance returns 503, and it comes back', async () => {
-    const documents = Array.from({ length: CUSTOMERS * 3 }, aDocument);
-    for (const document of documents) await merchant.credit(document, '100000.00');
-    const loads = services.map((_, at) => {
-      const own = documents.slice(at * CUSTOMERS, (at + 1) * CUSTOMERS);
-      return new Workload(merchant.tokens.access_token, `G${at}`, own);
-    });
-    const work = (isOver: () => boolean): Promise<void>[] =>
-      loads.map((load, at) => load.work(services[at]!.url, at === 2 ? 1 : 3, isOver));
+    const { loads, work } = await loadsOn('G');
     const pause = await duringLoads(work, async () => {
       await untilAnsweredAgain(loads);
       const endWatch = watchPauses(loads.slice(0, 2));
@@ -109,13 +128,22 @@ describeIf(parts, 'Galera, because mariadbd or the package galera-4 is missing')
       `a killed Galera node: the other two answered nothing for ${pause} s; ` +
         `${loads.reduce((sum, load) => sum + load.refused, 0)} requests got 503\n`,
     );
-    for (const load of loads) {
-      expect(load.unexpected).toEqual([]);
-      for (const service of services) await load.expectStored(service.dataSource);
-      await load.finish(services[0]!.url);
-      for (const service of services) await load.expectStored(service.dataSource);
-    }
-    await expectInvariantsOnEveryNode();
+    await expectNothingLost(loads);
+  });
+
+  it('after all nodes are killed at once under load, the most advanced one has every answered request', async () => {
+    const { loads, work } = await loadsOn('A');
+    const behind: number[][] = [];
+    await duringLoads(work, async () => {
+      for (let time = 0; time < 2; time++) {
+        await untilAnsweredAgain(loads, 50);
+        await cluster.killAll();
+        behind.push(await cluster.restartAll());
+        await untilAnsweredAgain(loads);
+      }
+    });
+    process.stdout.write(`all Galera nodes killed: writes that each lacked ${JSON.stringify(behind)}\n`);
+    await expectNothingLost(loads);
   });
 
   it('a node without a quorum is not ready and returns only 503, and recovers without a restart of its instance', async () => {

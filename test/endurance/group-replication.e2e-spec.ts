@@ -127,6 +127,14 @@ describeIf(server, 'Group Replication, because mysqld or haproxy is missing (TES
         }
       }
     });
+
+    it('after all servers are killed at once under load, the most advanced one has every answered request', async () => {
+      const outcome = await underLoad('A', async () => {
+        await cluster.killAll();
+        await cluster.restartAll();
+      });
+      process.stdout.write(`all servers killed: ${outcome}`);
+    });
   },
 );
 

@@ -9,8 +9,8 @@ import { makeTempFolder } from '../support/processes.mjs';
 
 /** @typedef {import('../database/server-binary.mjs').ServerBinary} ServerBinary */
 
-/** Little memory, and no wait for the disk: what a killed server has committed survives in the memory of the kernel. */
-export const SMALL = ['--innodb-buffer-pool-size=64M', '--innodb-flush-log-at-trx-commit=2', '--innodb-doublewrite=0'];
+/** Little memory. What the service requires of a server, because all of them can be killed at once: a commit is on disk. */
+export const SMALL = ['--innodb-buffer-pool-size=64M', '--innodb-flush-log-at-trx-commit=1', '--innodb-doublewrite=0'];
 
 /**
  * Three private servers on 127.0.0.1, each with a data folder that is thrown away at the end. If the start fails, `stop`
@@ -24,10 +24,15 @@ export class Cluster {
   /** The ports of each node: for statements, for its group, and for the writes that a node missed. @protected */
   ports = /** @type {{ sql: number, group: number, transfer: number }[]} */ ([]);
 
-  /** @param {ServerBinary} server */
-  constructor(server) {
+  /**
+   * @param {ServerBinary} server
+   * @param {import('./network.mjs').HostNetwork} [network] the hosts of the servers; all on 127.0.0.1 if left out
+   */
+  constructor(server, network) {
     /** @protected */
     this.server = server;
+    /** @protected */
+    this.network = network;
   }
 
   /** The URLs of the nodes, with the schema `cashback`. */
@@ -37,14 +42,34 @@ export class Cluster {
 
   /** Kills all servers: their data is thrown away, and an orderly end can take half a minute. */
   async stop() {
-    await Promise.all(this.nodes.map((server) => server.kill()));
+    await this.killAll();
+    await this.network?.stop();
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  /** @protected */
-  async findPorts() {
-    for (let node = 0; node < 3; node++)
-      this.ports.push({ sql: await findFreePort(), group: await findFreePort(), transfer: await findFreePort() });
+  /** Kills all servers at once. */
+  async killAll() {
+    await Promise.all(this.nodes.map((server) => server.kill()));
+  }
+
+  /** Finds ports, and starts the network. @protected */
+  async prepare() {
+    await this.network?.start();
+    for (let node = 0; node < 3; node++) {
+      const sql = await findFreePort();
+      await this.network?.forward(sql, this.#socketOf(node));
+      this.ports.push({ sql, group: await findFreePort(), transfer: await findFreePort() });
+    }
+  }
+
+  /** The address at which the other nodes reach a node. @protected @param {number} node */
+  addressOf(node) {
+    return this.network?.address(node) ?? '127.0.0.1';
+  }
+
+  /** @param {number} node */
+  #socketOf(node) {
+    return path.join(this.folder, `n${node}.sock`);
   }
 
   /** @protected @param {number} node */
@@ -54,7 +79,7 @@ export class Cluster {
 
   /** The addresses where the nodes find each other. @protected */
   get groupAddresses() {
-    return this.ports.map(({ group }) => `127.0.0.1:${group}`).join(',');
+    return this.ports.map(({ group }, node) => `${this.addressOf(node)}:${group}`).join(',');
   }
 
   /** @protected @param {number} node */
@@ -74,8 +99,10 @@ export class Cluster {
       litter: this.folder,
       port: this.portsOf(node).sql,
       createsSchema: false,
+      command: this.network?.command(node),
     };
-    this.nodes[node] = await startPrivateServer({ server: this.server, ...place, options, env });
+    const own = this.network ? [`--socket=${this.#socketOf(node)}`, '--bind-address=0.0.0.0'] : [];
+    this.nodes[node] = await startPrivateServer({ server: this.server, ...place, options: [...own, ...options], env });
   }
 
   /**

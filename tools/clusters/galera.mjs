@@ -60,14 +60,15 @@ export class Galera extends Cluster {
   /**
    * @param {import('./cluster.mjs').ServerBinary} server
    * @param {string} provider as `findGalera` returns it
+   * @param {import('./network.mjs').HostNetwork} [network]
    */
-  constructor(server, provider) {
-    super(server);
+  constructor(server, provider, network) {
+    super(server, network);
     this.provider = provider;
   }
 
   async start() {
-    await this.findPorts();
+    await this.prepare();
     writeFileSync(path.join(this.folder, 'wsrep_sst_position'), STATE_TRANSFER, { mode: 0o755 });
     // The first node alone, until its data folder has the position that the copies start from.
     await this.#boot(0, '--wsrep-new-cluster');
@@ -80,21 +81,51 @@ export class Galera extends Cluster {
 
   /** Starts a killed node, and resolves when it has what it missed. @param {number} node */
   async restart(node) {
-    const position = await positionOf(this.server, this.dataOf(node), this.#optionsOf(node));
-    await this.#boot(node, `--wsrep-start-position=${position}`);
+    await this.#boot(node, `--wsrep-start-position=${await this.#positionOf(node)}`);
+  }
+
+  /**
+   * Starts all nodes after all were killed, the most advanced one first. The others get its data if they lack any: the
+   * memory of writes has ended with the nodes, so they need a full copy.
+   *
+   * @returns how many writes each node lacked
+   */
+  async restartAll() {
+    const positions = await Promise.all([0, 1, 2].map((node) => this.#positionOf(node)));
+    const writes = positions.map((position) => Number(position.split(':')[1]));
+    const most = Math.max(...writes);
+    const first = writes.indexOf(most);
+    for (const node of [0, 1, 2])
+      if (writes[node] !== most) {
+        rmSync(this.dataOf(node), { recursive: true });
+        const filter = (/** @type {string} */ file) => !file.endsWith('.sock');
+        cpSync(this.dataOf(first), this.dataOf(node), { recursive: true, filter });
+      }
+    const state = path.join(this.dataOf(first), 'grastate.dat');
+    writeFileSync(state, readFileSync(state, 'utf8').replace(/safe_to_bootstrap: \d/, 'safe_to_bootstrap: 1'));
+    const position = `--wsrep-start-position=${positions[first]}`;
+    await this.#boot(first, position, '--wsrep-new-cluster');
+    for (const node of [0, 1, 2]) if (node !== first) await this.#boot(node, position);
+    return writes.map((number) => most - number);
+  }
+
+  /** @param {number} node */
+  #positionOf(node) {
+    return positionOf(this.server, this.dataOf(node), this.#optionsOf(node));
   }
 
   /** @param {number} node */
   #optionsOf(node) {
     const { sql, group, transfer } = this.portsOf(node);
+    const address = this.addressOf(node);
     return [
       ...['--binlog-format=ROW', '--innodb-autoinc-lock-mode=2', '--wsrep-on=ON', `--wsrep-provider=${this.provider}`],
       `--wsrep-cluster-address=gcomm://${this.groupAddresses}`,
       ...['--wsrep-cluster-name=cashback', `--wsrep-node-name=n${node}`, '--wsrep-sst-method=position'],
-      `--wsrep-sst-receive-address=127.0.0.1:${transfer}`,
-      `--wsrep-node-address=127.0.0.1:${group}`,
+      `--wsrep-sst-receive-address=${address}:${transfer}`,
+      `--wsrep-node-address=${address}:${group}`,
       `--wsrep-node-incoming-address=127.0.0.1:${sql}`,
-      `--wsrep-provider-options=gmcast.listen_addr=tcp://127.0.0.1:${group};ist.recv_addr=127.0.0.1:${transfer};gcache.size=64M`,
+      `--wsrep-provider-options=gmcast.listen_addr=tcp://${address}:${group};ist.recv_addr=${address}:${transfer};gcache.size=64M`,
       ...SMALL,
       '--innodb-log-file-size=16M',
     ];

@@ -22,18 +22,18 @@ export class GroupReplication extends Cluster {
   #group = randomUUID();
 
   async start() {
-    await this.findPorts();
+    await this.prepare();
     const fresh = path.join(this.folder, 'new');
     await initialiseDataFolder(this.server, fresh);
     // The identity of a server.
     rmSync(path.join(fresh, 'auto.cnf'), { force: true });
     for (const node of [0, 1, 2]) cpSync(fresh, this.dataOf(node), { recursive: true });
     await Promise.all([0, 1, 2].map((node) => this.#boot(node)));
-    const first = this.serverUrl(0);
-    await query(first, 'SET GLOBAL group_replication_bootstrap_group = ON');
-    await this.#join(0);
-    await query(first, 'SET GLOBAL group_replication_bootstrap_group = OFF');
-    await createDatabase(first);
+    await this.#bootstrap(0);
+    await createDatabase(this.serverUrl(0));
+    // The user with which a node asks another one for what it missed.
+    await query(this.serverUrl(0), "CREATE USER replication@'%'");
+    await query(this.serverUrl(0), "GRANT REPLICATION SLAVE ON *.* TO replication@'%'");
     await this.#join(1);
     await this.#join(2);
   }
@@ -42,6 +42,21 @@ export class GroupReplication extends Cluster {
   async restart(node) {
     await this.#boot(node);
     await this.#join(node);
+  }
+
+  /** Starts all nodes after all were killed. The group begins with the most advanced one. */
+  async restartAll() {
+    await Promise.all([0, 1, 2].map((node) => this.#boot(node)));
+    const done = [];
+    for (const node of [0, 1, 2])
+      done.push((await query(this.serverUrl(node), 'SELECT @@GLOBAL.gtid_executed AS sets'))[0]?.['sets']);
+    let first = 0;
+    for (const node of [1, 2]) {
+      const [row] = await query(this.serverUrl(node), 'SELECT GTID_SUBSET(?, ?) AS hasAll', [done[first], done[node]]);
+      if (Number(row?.['hasAll']) === 1) first = node;
+    }
+    await this.#bootstrap(first);
+    for (const node of [0, 1, 2]) if (node !== first) await this.#join(node);
   }
 
   /** The number of the primary; undefined while there is none. */
@@ -55,14 +70,22 @@ export class GroupReplication extends Cluster {
   }
 
   /** @param {number} node */
+  async #bootstrap(node) {
+    await query(this.serverUrl(node), 'SET GLOBAL group_replication_bootstrap_group = ON');
+    await this.#join(node);
+    await query(this.serverUrl(node), 'SET GLOBAL group_replication_bootstrap_group = OFF');
+  }
+
+  /** @param {number} node */
   #boot(node) {
     const { sql: port, group } = this.portsOf(node);
+    const address = this.addressOf(node);
     return this.boot(node, [
-      ...[`--server-id=${node + 1}`, '--report-host=127.0.0.1', `--report-port=${port}`, '--log-bin=binlog'],
+      ...[`--server-id=${node + 1}`, `--report-host=${address}`, `--report-port=${port}`, '--log-bin=binlog'],
       ...['--gtid-mode=ON', '--enforce-gtid-consistency=ON', '--log-bin-trust-function-creators=ON'],
       ...['--plugin-load-add=group_replication.so', `--loose-group-replication-group-name=${this.#group}`],
       ...['--loose-group-replication-start-on-boot=OFF', '--loose-group-replication-recovery-get-public-key=ON'],
-      `--loose-group-replication-local-address=127.0.0.1:${group}`,
+      `--loose-group-replication-local-address=${address}:${group}`,
       `--loose-group-replication-group-seeds=${this.groupAddresses}`,
       ...SMALL,
       ...['--innodb-redo-log-capacity=16M', '--sync-binlog=0'],
@@ -74,7 +97,7 @@ export class GroupReplication extends Cluster {
   /** @param {number} node */
   async #join(node) {
     const url = this.serverUrl(node);
-    await query(url, "CHANGE REPLICATION SOURCE TO SOURCE_USER = 'root' FOR CHANNEL 'group_replication_recovery'");
+    await query(url, "CHANGE REPLICATION SOURCE TO SOURCE_USER = 'replication' FOR CHANNEL 'group_replication_recovery'");
     await query(url, 'START GROUP_REPLICATION');
     const state = 'SELECT member_state FROM performance_schema.replication_group_members WHERE member_port = @@port';
     await this.untilJoined(node, state, 'ONLINE', JOIN_MS);

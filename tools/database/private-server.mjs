@@ -26,6 +26,7 @@ const STOP_GRACE_MS = 20_000;
  * @param {boolean} [settings.durable] false is faster, and may lose the commits of one second when the server is killed
  * @param {string[]} [settings.options] more options of the server's command line
  * @param {NodeJS.ProcessEnv} [settings.env] of the server
+ * @param {string[]} [settings.command] what to put before the server's command
  * @param {boolean} [settings.createsSchema] false for a node of a cluster, which gets the schema from the cluster
  * @param {string} [settings.litter] a temporary folder around `dataDir`, removed if this process is killed
  * @param {import('./server-binary.mjs').ServerBinary} [settings.server] the first on this machine if left out
@@ -45,7 +46,8 @@ export async function startPrivateServer(settings) {
   const file = path.join(folder, 'server.log');
   const args = serverOptions(server, folder, port, socketFolder).concat(durable ? [] : FAST_OPTIONS, options);
   const env = { ...(settings.env ?? process.env), LC_ALL: 'C' };
-  const guarding = { command: server.file, args, env, output: { file }, litter: litter ?? socketFolder };
+  const [command = server.file, ...before] = [...(settings.command ?? []), server.file];
+  const guarding = { command, args: [...before, ...args], env, output: { file }, litter: litter ?? socketFolder };
   const { exited, hasExited, end, kill, pause, resume } = await startGuarded(guarding);
   void exited.then(() => rmSync(socketFolder, { recursive: true, force: true }));
 
