@@ -97,7 +97,10 @@ export class GroupReplication extends Cluster {
   /** @param {number} node */
   async #join(node) {
     const url = this.serverUrl(node);
-    await query(url, "CHANGE REPLICATION SOURCE TO SOURCE_USER = 'replication' FOR CHANNEL 'group_replication_recovery'");
+    await query(
+      url,
+      "CHANGE REPLICATION SOURCE TO SOURCE_USER = 'replication' FOR CHANNEL 'group_replication_recovery'",
+    );
     await query(url, 'START GROUP_REPLICATION');
     const state = 'SELECT member_state FROM performance_schema.replication_group_members WHERE member_port = @@port';
     await this.untilJoined(node, state, 'ONLINE', JOIN_MS);
