@@ -19,6 +19,14 @@ describe('the documentation', () => {
     expect(named.filter((folder) => folder.startsWith('src/') && !existsSync(folder))).toEqual([]);
   });
 
+  it('each test that test/reports-from-outside.md names exists', () => {
+    const files = readdirSync('test', { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
+    const tests = files.map((file) => read(`test/${file}`)).join('\n');
+    const named = rowsOf('test/reports-from-outside.md').slice(2);
+    expect(named.length).toBeGreaterThan(20);
+    expect(named.filter(([, , title = '']) => !tests.includes(title.replace(/^.*?: (?=if )/, '')))).toEqual([]);
+  });
+
   it('docs/errors.md lists the error codes with their status and next action, in order', () => {
     const documented = rowsOf('docs/errors.md')
       .filter(([status]) => /^\d{3}$/.test(status ?? ''))
