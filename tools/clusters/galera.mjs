@@ -109,6 +109,11 @@ export class Galera extends Cluster {
     return writes.map((number) => most - number);
   }
 
+  /** Nodes that can reach each other again join by themselves. */
+  async reunite() {
+    for (const node of [0, 1, 2]) await this.#untilReady(node);
+  }
+
   /** @param {number} node */
   #positionOf(node) {
     return positionOf(this.server, this.dataOf(node), this.#optionsOf(node));
@@ -136,7 +141,12 @@ export class Galera extends Cluster {
     // The server looks for the program of the state transfer there.
     const env = { ...process.env, PATH: `${this.folder}:${process.env['PATH']}` };
     await this.boot(node, [...this.#optionsOf(node), ...more], env);
-    await this.untilJoined(node, "SHOW STATUS LIKE 'wsrep_ready'", 'ON', JOIN_MS);
+    await this.#untilReady(node);
+  }
+
+  /** @param {number} node */
+  #untilReady(node) {
+    return this.untilJoined(node, "SHOW STATUS LIKE 'wsrep_ready'", 'ON', JOIN_MS);
   }
 }
 

@@ -17,6 +17,9 @@ const FAILOVER = [
 /** How long a node may take to join. */
 const JOIN_MS = 90_000;
 
+/** The state of a node in its group. */
+const STATE = 'SELECT member_state FROM performance_schema.replication_group_members WHERE member_id = @@server_uuid';
+
 /** A group of three MySQL servers on 127.0.0.1 with one primary, which is the first node at the start. */
 export class GroupReplication extends Cluster {
   #group = randomUUID();
@@ -47,16 +50,29 @@ export class GroupReplication extends Cluster {
   /** Starts all nodes after all were killed. The group begins with the most advanced one. */
   async restartAll() {
     await Promise.all([0, 1, 2].map((node) => this.#boot(node)));
-    const done = [];
-    for (const node of [0, 1, 2])
-      done.push((await query(this.serverUrl(node), 'SELECT @@GLOBAL.gtid_executed AS sets'))[0]?.['sets']);
-    let first = 0;
-    for (const node of [1, 2]) {
-      const [row] = await query(this.serverUrl(node), 'SELECT GTID_SUBSET(?, ?) AS hasAll', [done[first], done[node]]);
-      if (Number(row?.['hasAll']) === 1) first = node;
+    await this.reunite();
+  }
+
+  /** Makes nodes that left the group join it again. If all left it, it begins with the most advanced one. */
+  async reunite() {
+    const nodes = [];
+    for (const node of [0, 1, 2]) {
+      const [row] = await query(this.serverUrl(node), `SELECT @@GLOBAL.gtid_executed AS sets, (${STATE}) AS state`);
+      nodes.push({ node, sets: row?.['sets'], isOnline: row?.['state'] === 'ONLINE' });
     }
-    await this.#bootstrap(first);
-    for (const node of [0, 1, 2]) if (node !== first) await this.#join(node);
+    const away = nodes.filter(({ isOnline }) => !isOnline);
+    for (const { node } of away) await query(this.serverUrl(node), 'STOP GROUP_REPLICATION');
+    if (away.length === 3) {
+      let [first] = away;
+      for (const other of away) {
+        const has = 'SELECT GTID_SUBSET(?, ?) AS hasAll';
+        const [row] = await query(this.serverUrl(other.node), has, [first?.sets, other.sets]);
+        if (Number(row?.['hasAll']) === 1) first = other;
+      }
+      away.splice(away.indexOf(first ?? nodes[0]), 1);
+      await this.#bootstrap(first?.node ?? 0);
+    }
+    for (const { node } of away) await this.#join(node);
   }
 
   /** The number of the primary; undefined while there is none. */
@@ -102,7 +118,6 @@ export class GroupReplication extends Cluster {
       "CHANGE REPLICATION SOURCE TO SOURCE_USER = 'replication' FOR CHANNEL 'group_replication_recovery'",
     );
     await query(url, 'START GROUP_REPLICATION');
-    const state = 'SELECT member_state FROM performance_schema.replication_group_members WHERE member_port = @@port';
-    await this.untilJoined(node, state, 'ONLINE', JOIN_MS);
+    await this.untilJoined(node, STATE, 'ONLINE', JOIN_MS);
   }
 }
