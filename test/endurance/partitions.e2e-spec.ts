@@ -68,7 +68,7 @@ async function underLoad(lab: Lab, name: string, change: (loads: Workload[]) => 
   for (const service of services) await expectInvariants(service);
 }
 
-/** Changes orders through each instance and reads them through every one, for a while. @returns how often that worked */
+/** Changes orders through each instance and reads them through every one. @returns how often that worked */
 async function readWhatIsWritten(lab: Lab, forMs: number): Promise<{ written: number; read: number }> {
   const instances = clients(lab);
   let [written, read] = [0, 0];

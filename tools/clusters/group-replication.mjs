@@ -62,15 +62,16 @@ export class GroupReplication extends Cluster {
     }
     const away = nodes.filter(({ isOnline }) => !isOnline);
     for (const { node } of away) await query(this.serverUrl(node), 'STOP GROUP_REPLICATION');
-    if (away.length === 3) {
-      let [first] = away;
-      for (const other of away) {
-        const has = 'SELECT GTID_SUBSET(?, ?) AS hasAll';
-        const [row] = await query(this.serverUrl(other.node), has, [first?.sets, other.sets]);
-        if (Number(row?.['hasAll']) === 1) first = other;
+    if (away.length === nodes.length) {
+      let first = 0;
+      for (const [at, { node, sets }] of away.entries()) {
+        const [row] = await query(this.serverUrl(node), 'SELECT GTID_SUBSET(?, ?) AS hasAll', [
+          away[first]?.sets,
+          sets,
+        ]);
+        if (Number(row?.['hasAll']) === 1) first = at;
       }
-      away.splice(away.indexOf(first ?? nodes[0]), 1);
-      await this.#bootstrap(first?.node ?? 0);
+      for (const { node } of away.splice(first, 1)) await this.#bootstrap(node);
     }
     for (const { node } of away) await this.#join(node);
   }
