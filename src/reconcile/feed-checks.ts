@@ -1,4 +1,5 @@
 import { FEED_EVENT_TYPES } from '../common/domain-event.js';
+import { nowOf } from '../database/by-merchant.js';
 import { CLOCK_MARGIN, endsDay, inPage, isInDay, isSameText, madeAt, type SqlChecks } from './page.js';
 
 /** Stands for the column with the ID of an event. */
@@ -22,6 +23,10 @@ const LEDGER_TYPES = "('cashback.granted', 'cashback.voided', 'cashback.expired'
 const LAST_ENTRIES = 100;
 /** How many entries back. Servers use no index for a range whose ends are in another table. */
 const BACK = Array.from({ length: LAST_ENTRIES }, (_, n) => `SELECT ${n} AS n`).join(' UNION ALL ');
+
+/** Whether an entry `e` leaves the wallet as an event `x` says. */
+const SAYS_THE_SAME =
+  'e.debt_cents = x.debt_cents AND x.balance_cents BETWEEN e.balance_cents - x.expired_cents AND e.balance_cents';
 
 /**
  * The sums of wallets `w` that events say: of their own, of their orders, and of orders of which they were the wallet
@@ -82,13 +87,17 @@ export const FEED_CHECKS: SqlChecks = {
       LEFT JOIN event_sweeps s ON s.merchant_id = c.merchant_id
      WHERE :after = '' GROUP BY c.merchant_id HAVING COUNT(s.kind) <> 2`,
 
+  'no date of credits is announced earlier than a week before it': `
+    SELECT s.merchant_id, s.kind, s.done_until FROM event_sweeps s
+     WHERE :after = '' AND s.done_until > ${nowOf('s.merchant_id')} + ${CLOCK_MARGIN} + INTERVAL IF(s.kind = 'expiring', 7, 0) DAY`,
+
   'an event has the instant of its ID, and is about an order or a wallet of its merchant; that of a wallet names it and no personal data':
     fromBoth(
       'e.merchant_id, e.type, e.subject_id, e.occurred_at, o.id AS order_id, w.id AS wallet_id',
       `LEFT JOIN orders o ON o.id = e.subject_id AND o.merchant_id = e.merchant_id AND e.type LIKE 'order.%'
        LEFT JOIN wallets w ON w.id = e.subject_id AND w.merchant_id = e.merchant_id AND e.type NOT LIKE 'order.%'
        WHERE ${inPage('e.subject_id')}
-         AND NOT COALESCE(${madeAt(EVENT_ID, 'e.occurred_at')} AND (o.id IS NOT NULL OR (w.id = ${valueOf('wallet.id')} AND e.type IN ('${FEED_EVENT_TYPES.join("', '")}')
+         AND NOT COALESCE(SUBSTRING(${EVENT_ID}, 15, 1) = '7' AND ${madeAt(EVENT_ID, 'e.occurred_at')} AND (o.id IS NOT NULL OR (w.id = ${valueOf('wallet.id')} AND e.type IN ('${FEED_EVENT_TYPES.join("', '")}')
                           AND e.data NOT REGEXP '"(document|metadata|reason|note|void_reason)" *:')), FALSE)`,
     ),
 
@@ -112,7 +121,8 @@ export const FEED_CHECKS: SqlChecks = {
 
   // An event of the same instant, or of a clock that is ahead, can have the sums before the last entries. What had
   // expired and was not written off is in the balance of the ledger, but not in the sums of an event. Entries are
-  // counted, because MariaDB looks at all earlier rows again for each MAX.
+  // counted, because MariaDB looks at all earlier rows again for each MAX. Where a clock stands still, any number of
+  // entries has one instant.
   'the wallet in an event has the debt and the balance of the ledger at that time': `
     SELECT x.* FROM (
       SELECT wallet_id, event_id, type, at, debt_cents, balance_cents, CAST(SUM(seq > 0) OVER earlier AS SIGNED) AS seq, SUM(expired_cents) OVER earlier AS expired_cents
@@ -121,7 +131,8 @@ export const FEED_CHECKS: SqlChecks = {
      WHERE NOT (x.seq <= ${LAST_ENTRIES} AND x.debt_cents = 0 AND x.balance_cents = 0)
        AND CASE WHEN x.event_id IS NULL THEN FALSE ELSE NOT EXISTS (
              SELECT 1 FROM (${BACK}) back STRAIGHT_JOIN cashback_entries e ON e.wallet_id = x.wallet_id AND e.seq = x.seq - back.n
-              WHERE e.debt_cents = x.debt_cents AND x.balance_cents BETWEEN e.balance_cents - x.expired_cents AND e.balance_cents) END`,
+              WHERE ${SAYS_THE_SAME}) AND NOT EXISTS (
+             SELECT 1 FROM cashback_entries e WHERE e.wallet_id = x.wallet_id AND e.created_at = x.at AND ${SAYS_THE_SAME}) END`,
 
   'the grant in an event is that of its rows, and is not voided before its date': fromBoth(
     'e.merchant_id, e.subject_id AS wallet_id, e.type, e.occurred_at, c.id AS credit_id, c.amount_cents, c.available_at, c.expires_at, c.store, g.voided_at',

@@ -37,7 +37,8 @@ function isInCredit(move: CreditMove, from: CreditMove, end: Date): boolean {
     move.credit_refund_id === move.refund_id &&
     move.from_credit_id === (from.from_credit_id ?? from.credit_id) &&
     +move.available_at === +move.created_at &&
-    isSameDay(move.expires_at, end) &&
+    // It ends within days, so the rules of its time zone are those that it was made with.
+    +move.expires_at === +end &&
     +from.expires_at < +end + HOUR_MS
   );
 }

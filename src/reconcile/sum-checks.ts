@@ -1,6 +1,9 @@
 import type { EntityManager } from 'typeorm';
 import { addDays, dayOf, startOfDay } from '../common/calendar-days.js';
+import { OPERATOR } from '../common/caller.js';
+import { beforeIdsOf } from '../common/ids.js';
 import { nowOf } from '../database/by-merchant.js';
+import { readInstant } from '../database/rows.js';
 import { type UnitOfWork } from '../database/unit-of-work.js';
 import { LedgerPosition } from '../merchants/ledger-position.entity.js';
 import { Merchant } from '../merchants/merchant.entity.js';
@@ -9,11 +12,39 @@ import { CLOCK_MARGIN, type Finding, inPage, type SqlChecks } from './page.js';
 
 /** Checks of how far the ledger has been summed, by merchant. */
 export const POSITION_CHECKS: SqlChecks = {
-  'the ledger of each merchant is summed up to an instant that is past': `
-    SELECT m.id AS merchant_id, p.summed_until
+  'the ledger of each merchant is summed up to an instant that is past, and the next day when it is over': `
+    SELECT m.id AS merchant_id, p.summed_until, p.due_at
       FROM merchants m LEFT JOIN ledger_positions p ON p.merchant_id = m.id
-     WHERE ${inPage('m.id')} AND NOT COALESCE(p.summed_until <= ${nowOf('m.id')} + ${CLOCK_MARGIN}, FALSE)`,
+     WHERE ${inPage('m.id')} AND NOT COALESCE(p.summed_until <= ${nowOf('m.id')} + ${CLOCK_MARGIN}
+                                              AND p.due_at <= ${nowOf('m.id')} + INTERVAL 26 HOUR, FALSE)`,
 };
+
+const LAST_GRANT = `
+  SELECT c.created_at AS at FROM cashback_credits c WHERE c.id = (
+    SELECT MAX(credit_id) FROM cashback_grants FORCE INDEX (ix_cashback_grants_user)
+     WHERE merchant_id = ? AND created_by <> '${OPERATOR}') AND c.merchant_id = ?`;
+
+/** What each user, and all of a merchant, granted since the beginning of a day, where the total of the day is lower. */
+const LOW_TOTALS = `
+  SELECT g.subject_id, g.cents, t.day, t.granted_cents
+    FROM (SELECT COALESCE(g.created_by, '') AS subject_id, SUM(c.amount_cents) AS cents
+            FROM cashback_grants g FORCE INDEX (ix_cashback_grants_merchant)
+            JOIN cashback_credits c ON c.id = g.credit_id AND c.merchant_id = g.merchant_id
+           WHERE g.merchant_id = ? AND g.credit_id >= ? AND g.created_by <> '${OPERATOR}'
+           GROUP BY g.created_by WITH ROLLUP) g
+    LEFT JOIN grant_totals t ON t.merchant_id = ? AND t.subject_id = IF(g.subject_id = '', ?, g.subject_id)
+   WHERE NOT COALESCE(t.day > ? OR (t.day = ? AND t.granted_cents >= g.cents), FALSE) LIMIT 100`;
+
+/** Checks that all grants of the last day on which users granted count for the maximum of a day. */
+async function lowTotals(manager: EntityManager, merchantId: string, timeZone: string): Promise<Finding[]> {
+  const last = await readInstant(manager, LAST_GRANT, [merchantId, merchantId]);
+  if (last === undefined) return [];
+  const day = dayOf(last, timeZone);
+  const since = beforeIdsOf(startOfDay(day, timeZone));
+  const low = await manager.query<object[]>(LOW_TOTALS, [merchantId, since, merchantId, merchantId, day, day]);
+  const invariant = 'the total of a day has all grants of its users';
+  return low.map((figures) => ({ invariant, merchant_id: merchantId, ...figures }));
+}
 
 const WRONG_SUMS = `
   SELECT store, credit_store, kind, SUM(entries) AS entries, SUM(cents) AS cents, SUM(ledger_entries) AS ledger_entries, SUM(ledger_cents) AS ledger_cents
@@ -25,10 +56,11 @@ const WRONG_SUMS = `
   HAVING SUM(entries) <> SUM(ledger_entries) OR SUM(cents) <> SUM(ledger_cents)
    LIMIT 100`;
 
-/** Compares the sums of each day of all merchants with the ledger, each day on one snapshot. */
+/** Compares the sums of all merchants with the ledger and the grants, each day on one snapshot. */
 export async function* wrongSums(unitOfWork: UnitOfWork): AsyncGenerator<Finding[]> {
   const merchants = await unitOfWork.statement((manager) => manager.find(Merchant, { order: { id: 'ASC' } }));
   for (const { id, policy } of merchants) {
+    yield await unitOfWork.snapshot((manager) => lowTotals(manager, id, policy.timeZone));
     for (let last: string | undefined; ;) {
       const checked = await unitOfWork.snapshot((manager) => checkNextDay(manager, id, policy.timeZone, last));
       if (checked === undefined) break;

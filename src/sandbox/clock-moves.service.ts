@@ -41,6 +41,7 @@ export interface ClockTarget {
 export class ClockMoves {
   /** In the order in which the sweeps run. */
   readonly #tasks: DatedTask[];
+  readonly #announcements: DateEvents[];
 
   constructor(
     orders: OrderExpiryService,
@@ -52,8 +53,8 @@ export class ClockMoves {
     private readonly unitOfWork: UnitOfWork,
     private readonly clock: SandboxClock,
   ) {
-    const dates = (['available', 'expiring'] as const).map((kind) => new DateEvents(kind, unitOfWork, clock));
-    this.#tasks = [orders, credits, ...dates];
+    this.#announcements = (['available', 'expiring'] as const).map((kind) => new DateEvents(kind, unitOfWork, clock));
+    this.#tasks = [orders, credits, ...this.#announcements];
   }
 
   async read(merchantId: string): Promise<MerchantClock | null> {
@@ -108,6 +109,11 @@ export class ClockMoves {
 
   /** Does what was due when the dates were read. What has become due since is in the next ones. */
   async #runDue({ merchantId, standsAt }: MerchantClock, dates: Dates): Promise<void> {
+    // The announcements pass every instant, as where the clock runs, whether or not a customer has one: what an order
+    // releases now is not announced for a date before.
+    const before = after(standsAt!, -1);
+    const pass = (): Promise<boolean> => runAll(this.#announcements, merchantId);
+    if (dates.length > 0 && !(await this.clock.during(merchantId, before, pass))) return;
     const due = this.#tasks.filter((_, at) => isDue(dates[at], standsAt!));
     await this.clock.during(merchantId, standsAt, () => runAll(due, merchantId));
   }

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { SweepsService } from '../../src/sweeps/sweeps.service.js';
 import { atOnce } from '../support/client.js';
 import { readFeed } from '../support/events.js';
+import { expectInvariants } from '../support/expectations.js';
 import { aDocument } from '../support/factories.js';
 import { aSandboxMerchant, type Move, SANDBOX, type SandboxShop, NEXT_YEAR } from '../support/sandbox.js';
 import { useService } from '../support/use-service.js';
@@ -64,6 +65,35 @@ describe('the clock of a merchant of a sandbox', () => {
       { from: `${NEXT_YEAR}-02-01`, earned: '0.00', expired: '7.50', closed: true },
       { from: `${NEXT_YEAR}-03-01`, earned: '0.00', expired: '0.00', closed: true },
     ]);
+  });
+
+  it('whether cashback is announced to expire does not depend on other customers of the merchant', async () => {
+    const announced = async (others: boolean): Promise<object[]> => {
+      const shop = await aSandboxMerchant(service, { redeem_share: '1.00' });
+      const held = aDocument();
+      await shop.move({ on: `${NEXT_YEAR}-01-05` });
+      const expires_on = `${NEXT_YEAR}-01-20`;
+      await shop.granted(held, '50.00', { expires_on });
+      if (others) await shop.granted(aDocument(), '10.00', { expires_on });
+      // All of it is held on the day of the announcement, and released by the order's end.
+      const order = await shop.create({ document: held, expires_at: `${NEXT_YEAR}-01-11T15:00:00.000Z` });
+      await shop.hold(order, '50.00');
+      await shop.move({ on: `${NEXT_YEAR}-01-11` });
+      await shop.hold(order, '50.00', `${NEXT_YEAR}-01-16T15:00:00.000Z`);
+      const events = await shop.eventsUntil({ on: `${NEXT_YEAR}-01-18` });
+      return events.filter(({ type, data }) => type === 'cashback.expiring' && data.amount === '50.00');
+    };
+    expect(await announced(true)).toEqual([]);
+    expect(await announced(false)).toEqual([]);
+  });
+
+  it('reconcile finds nothing where a customer has more than a hundred lines at one instant', async () => {
+    const shop = await aSandboxMerchant(service, { grant_daily_maximum: '5000.00' });
+    const document = aDocument();
+    await shop.move({ on: `${NEXT_YEAR}-01-10` });
+    const grants = Array.from({ length: 130 }, (_, at) => ({ external_id: `G-${at}`, document, amount: '1.00' }));
+    for (const grant of grants) await shop.post('/grants', grant);
+    await expectInvariants(service);
   });
 
   it('the same move again is the same response and changes nothing', async () => {

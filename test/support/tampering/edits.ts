@@ -216,8 +216,8 @@ export const UNNOTICED_EDITS: Edit[] = [
   ['a different reason of a refund', refund('partial', "reason = 'other'")],
   ['a different reason of a correction', order('moved', "customer_change_reason = 'other'")],
   [
-    'a lower total of what a user granted on a day, because it only limits the rest of that day',
-    'UPDATE grant_totals SET granted_cents = granted_cents - 1 WHERE subject_id = {merchant.user}',
+    'a different document of a wallet that only has grants, because only the digest of a grant has it',
+    wallet('pending', "document = '00000000001'"),
   ],
   [
     'a later date of an available balance, because nothing changes it until then',

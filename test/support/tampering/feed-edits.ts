@@ -318,6 +318,12 @@ const OF_FEED: FeedEdit[] = [
     'kept for at least four days',
   ],
   ['no position of the announcements', "DELETE FROM event_sweeps WHERE kind = 'expiring'", 'are announced'],
+  [
+    'announcements that are skipped',
+    "UPDATE event_sweeps SET done_until = done_until + INTERVAL 2 YEAR WHERE kind = 'expiring' AND merchant_id = ''",
+    'earlier than a week',
+  ],
+  ['an ID without an instant', event('order.cancelled', 'cancelled', `id = ${UNKNOWN}`), SUBJECTS],
   ['no feed', 'DELETE FROM event_feeds WHERE merchant_id = {merchant.id}', NUMBERS],
   ['a numbered event that still waits', copied('order.cancelled', 'cancelled', 'id'), VERSIONS],
   ['an event that waits twice', WAITS_TWICE, VERSIONS],

@@ -62,6 +62,7 @@ export const CREDIT_EDITS: Edit[] = [
   ['a returned credit that is available later', returned('returned', `available_at = available_at + ${MINUTES}`)],
   ['a returned credit that expires later', returned('returned', 'expires_at = expires_at + INTERVAL 1 DAY')],
   ['a returned credit that expires earlier', returned('returned', 'expires_at = expires_at - INTERVAL 1 DAY')],
+  ['a returned credit that expires an hour later', returned('returned', 'expires_at = expires_at + INTERVAL 1 HOUR')],
   ['a returned credit that expires two hours later', returned('revoked', 'expires_at = expires_at + INTERVAL 2 HOUR')],
   [
     'a later expiry of the credit that nothing returned to',
@@ -163,6 +164,15 @@ export const REFUND_EDITS: Edit[] = [
 ];
 
 export const GRANT_EDITS: Edit[] = [
+  [
+    'a lower total of what a user granted today',
+    'UPDATE grant_totals SET granted_cents = granted_cents - 1 WHERE subject_id = {merchant.user}',
+  ],
+  ['no total of what a user granted today', 'DELETE FROM grant_totals WHERE subject_id = {merchant.user}'],
+  [
+    'the total of all users on the day before',
+    "UPDATE grant_totals SET day = '2020-01-01' WHERE subject_id = {merchant.id}",
+  ],
   ['a higher voided amount', namedGrant('voided', 'voided_cents = voided_cents + 1')],
   ['no voided amount', namedGrant('voided', 'voided_cents = NULL')],
   ['a voided amount without an entry', namedGrant('redeemed', 'voided_cents = 1, voided_at = UTC_TIMESTAMP(3)')],
@@ -304,5 +314,6 @@ export const SUM_EDITS: Edit[] = [
   ['a sum of another merchant', sum('merchant_id = {patient.id}')],
   ['a position of the future', position('summed_until = summed_until + INTERVAL 1 YEAR')],
   ['a position before days that are summed', position('summed_until = summed_until - INTERVAL 30 DAY')],
+  ['a day that is summed a year late', position('due_at = due_at + INTERVAL 1 YEAR')],
   ['no position', `DELETE FROM ledger_positions WHERE ${SUMMED}`],
 ];
