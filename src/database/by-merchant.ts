@@ -1,6 +1,7 @@
 /**
  * The comment of a statement that reads the money of all merchants: for the sweeps, `reconcile` and the operator. Every
- * other statement on the money names its merchant, so that the tables can be partitioned by it. A test checks it.
+ * other statement on the money names its merchant, so that no request reads another one's rows, and merchants can be
+ * moved to databases of their own. A test checks it.
  */
 export const ALL_MERCHANTS = 'all merchants';
 

@@ -11,7 +11,6 @@ import { EventsService } from './events.service.js';
 @ApiExtraModels(EventDto)
 @MerchantController('events', 'events')
 @Requires('events')
-@ApiExtraModels(EventDto)
 export class EventsController {
   constructor(private readonly events: EventsService) {}
 

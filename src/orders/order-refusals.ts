@@ -74,9 +74,9 @@ export function refuseOtherCompletion(
   if (errors.length > 0) throw invalidTransition(order, DIFFERENT_COMPLETION, errors);
   if (versions === undefined || versions.includes(String(completedVersion))) return;
   throw new Problem('precondition_failed', {
-    detail: `version ${completedVersion} of the order was completed, and If-Match does not name "${completedVersion}"; if the customer was charged again, pay that back`,
+    detail: `version ${completedVersion} of the order was completed, and If-Match does not name "${completedVersion}"; if the customer was charged twice, pay that back`,
   });
 }
 
 const DIFFERENT_COMPLETION =
-  'it was already completed with different values; if the customer was charged again, pay that back';
+  'it was already completed with different values: if this is another sale or capture, create an order for it; if the customer was charged twice, pay that back';

@@ -19,11 +19,18 @@ export class ExportCustomerDto {
   readonly document!: string;
 }
 
-/** The customer to erase. It cannot be undone. */
-export class EraseCustomerDto extends ExportCustomerDto {
+/** The customer to erase. It cannot be undone, so no other example is about this customer. */
+export class EraseCustomerDto {
+  /**
+   * The customer's taxpayer number: a CPF (11 digits) or a CNPJ (14 characters), without punctuation.
+   * @example "11144477735"
+   */
+  @IsDocument()
+  readonly document!: string;
+
   /**
    * The document again.
-   * @example "52998224725"
+   * @example "11144477735"
    */
   @ValidateBy({
     name: 'isConfirmed',

@@ -216,10 +216,6 @@ export const UNNOTICED_EDITS: Edit[] = [
   ['a different reason of a refund', refund('partial', "reason = 'other'")],
   ['a different reason of a correction', order('moved', "customer_change_reason = 'other'")],
   [
-    'a different document of a wallet that only has grants, because only the digest of a grant has it',
-    wallet('pending', "document = '00000000001'"),
-  ],
-  [
     'a later date of an available balance, because nothing changes it until then',
     wallet('plain', `available_as_of = available_as_of + ${MINUTES}`),
   ],
