@@ -38,7 +38,7 @@ export const PRODUCTS = [
 export const SHIPPING = [14.9, 19.9, 29.9];
 
 /** How customers pay; the first more often. */
-export const METHODS = ['pix', 'credit_card', 'pix', 'credit_card', 'cash'];
+export const METHODS = ['pix', 'credit_card', 'pix', 'debit_card', 'cash'];
 
 export const REFUND_REASONS = [
   'Produto com defeito',

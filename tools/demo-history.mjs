@@ -1,27 +1,17 @@
 // @ts-check
 //
-// Creates a year of the demo merchant on the database of DATABASE_URL, with the use cases of the built service and a
+// Does what `demo-plan.mjs` lays out, on the database of DATABASE_URL, with the use cases of the built service and a
 // clock that is set: each order, grant and date happens at its own time, and what is due is done when it is due. No
-// service may run meanwhile, because its clock would expire the orders at once.
+// service may run meanwhile, because its clock would expire the orders at once. The year ends now, or at the instant
+// DEMO_NOW.
 //
 // The owner of the merchant is created last: if it exists, nothing is done. A merchant that an interrupted start left is
 // given up, with the orders that it has: nobody can log in to it, and its users' emails are used again.
 import { Test } from '@nestjs/testing';
 import { DataSource, In } from 'typeorm';
 import { DOCUMENT, EMAIL, PASSWORD, STAFF } from './demo.mjs';
-import {
-  documentsOf,
-  FORMER_TILL,
-  GRANT_REASONS,
-  METHODS,
-  PRODUCTS,
-  randomFrom,
-  REFUND_REASONS,
-  SHIPPING,
-  STORES,
-  SUPPORT,
-  WEB_SHOP,
-} from './demo-data.mjs';
+import { FORMER_TILL, STORES, SUPPORT, WEB_SHOP } from './demo-data.mjs';
+import { DemoYear, FIRST_POLICY, LAST } from './demo-plan.mjs';
 
 /**
  * Imports a module of the build, which is not there when this file is checked.
@@ -36,9 +26,9 @@ const { ApiUser } = await built('auth/api-user.entity');
 const { ApiUsersService } = await built('auth/api-users.service');
 const { CreditExpiryService } = await built('cashback/credit-expiry.service');
 const { GrantsService } = await built('cashback/grants.service');
-const { addDays, dayOf, startOfDay } = await built('common/calendar-days');
+const calendar = await built('common/calendar-days');
 const { PERMISSIONS } = await built('common/caller');
-const { Clock, DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } = await built('common/clock');
+const { Clock, MINUTE_MS, SECOND_MS } = await built('common/clock');
 const { loadConfig } = await built('config/config');
 const { UnitOfWork } = await built('database/unit-of-work');
 const { DateEvents } = await built('events/date-events');
@@ -56,21 +46,9 @@ const { DeliveryService } = await built('webhooks/delivery.service');
 const { WebhookEndpointsService } = await built('webhooks/webhook-endpoints.service');
 
 const NAME = 'Loja Demo';
-const ZONE = 'America/Sao_Paulo';
-const DAYS = 365;
 
 /** Nobody listens at the discard port, so webhooks fail at once. */
 const DEAD_ADDRESS = 'http://127.0.0.1:9';
-
-/** The rules at first. Earlier orders keep them when they change. */
-const FIRST_POLICY = {
-  earnRatesByPaymentMethod: { pix: 700, cash: 300 },
-  earnMaximumCents: 5000,
-  redeemMinimumTotalCents: 3000,
-  releaseDays: 7,
-};
-const POLICY = { earnRatesByPaymentMethod: { cash: 300 } };
-const DOUBLE = { earnRateBps: 1000, earnRatesByPaymentMethod: { pix: 1200, cash: 600 } };
 
 /** A clock that stands still until it is set, and is never set back. */
 class SetClock extends Clock {
@@ -103,50 +81,17 @@ const orders = services.get(OrdersService);
 const lifecycle = services.get(OrderLifecycleService);
 const database = services.get(DataSource);
 
-const random = randomFrom(2026);
-/** @template T @param {readonly T[]} list @param {number} [power] above 1 prefers the first @returns {T} */
-const pick = (list, power = 1) => /** @type {T} */ (list[Math.floor(random() ** power * list.length)]);
 const money = (/** @type {number} */ amount) => amount.toFixed(2);
 
-/** Those with a case of their own come first. */
-const DOCUMENTS = documentsOf(random, 42);
-const [DEBTOR = '', MISTYPED = '', RIGHT = '', LATE = '', HOLDER = '', CASHIER = '', ...CUSTOMERS] = DOCUMENTS;
-
-/** History ends a moment ago, so that nothing is in the future of the service that starts next. */
-const END = Date.now() - 5 * MINUTE_MS;
-const TODAY = dayOf(new Date(END), ZONE);
-const dayAt = (/** @type {number} */ offset) => addDays(TODAY, offset);
-const midnight = (/** @type {number} */ offset) => startOfDay(dayAt(offset), ZONE).getTime();
-
-/** What happens, and when. @type {{ at: number, run: () => Promise<unknown> }[]} */
-const plan = [];
-
-/** @param {number} at @param {() => Promise<unknown>} run */
-function planAt(at, run) {
-  if (at <= END) plan.push({ at, run });
-}
-
-/** @param {number} day 0 is today, -1 yesterday @param {number} hour of the local day @param {() => Promise<unknown>} run */
-const planOn = (day, hour, run) => planAt(midnight(day) + hour * HOUR_MS, run);
+const { DEMO_NOW } = process.env;
+const { opensAt, steps, end } = new DemoYear(DEMO_NOW ? Date.parse(DEMO_NOW) : Date.now(), calendar);
 
 /** The callers by email. @type {Record<string, { merchantId: string, apiUserId: string, sessionId: string }>} */
 const callers = {};
 let merchantId = '';
 let orderCount = 0;
 
-/**
- * @typedef {object} Sale
- * @property {string} document
- * @property {string | null} store null is the shop on the web
- * @property {[id: string, description: string, price: number][]} products
- * @property {string} [method]
- * @property {number} [shipping]
- * @property {number} [redeems] the share of the maximum that the customer redeems
- * @property {'completed' | 'cancelled' | 'left'} [outcome]
- * @property {number} [openFor] when it expires, instead of after the policy's time
- * @property {string} [by] the email of the API user
- * @property {any} [order] the order, when it exists
- */
+/** @import { Grant, Kinds, Refund, Sale } from './demo-plan.mjs' */
 
 /** Sells, and keeps the order for what happens to it later. @param {Sale} sale */
 async function sell(sale) {
@@ -177,13 +122,8 @@ async function sell(sale) {
   if (outcome === 'cancelled') await lifecycle.cancel(by, id, { reason: 'Cliente desistiu da compra' });
 }
 
-/**
- * Refunds the first product, or everything.
- *
- * @param {Sale} sale
- * @param {{ by: string, all: boolean, reason: string, store: string | null }} refund
- */
-async function refund({ order, products }, { by, all, reason, store }) {
+/** Refunds the first product, or everything. @param {Refund} refund */
+async function refund({ sale: { order, products }, by, all, reason, store }) {
   const amount = money(products[0]?.[2] ?? 0);
   await services.get(RefundsService).create(callers[by], order.id, {
     external_id: `DEV-${order.external_id.slice(4)}`,
@@ -193,15 +133,15 @@ async function refund({ order, products }, { by, all, reason, store }) {
   });
 }
 
-/** @param {string} document @param {string} reason @param {number} amount @param {object} [more] */
-const grant = (document, reason, amount, more) =>
-  services.get(GrantsService).grant(merchantId, {
-    document,
-    reason,
-    amountCents: Math.round(amount * 100),
-    by: callers[SUPPORT]?.apiUserId,
-    ...more,
-  });
+/** @param {Grant} grant */
+async function grant({ amount, voidReason, ...members }) {
+  const by = callers[SUPPORT]?.apiUserId;
+  const grants = services.get(GrantsService);
+  const { credit } = await grants.grant(merchantId, { ...members, amountCents: Math.round(amount * 100), by });
+  if (voidReason === undefined) return;
+  clock.add(4 * MINUTE_MS);
+  await grants.void(merchantId, { creditId: credit.id }, by, voidReason);
+}
 
 /** What the service does without a request, in its order. */
 const sweeps = [
@@ -218,101 +158,20 @@ async function sweep(tasks = sweeps) {
   await services.get(DeliveryService).settled();
 }
 
-/** Plans the sales of a day, with what happens to some of them later. @param {number} day */
-function planDay(day) {
-  const isWeekend = [0, 6].includes(new Date(dayAt(day)).getUTCDay());
-  const count = Math.round((day > -30 ? 3 : 0.3) + random() * (isWeekend ? 1.8 : 0.8));
-  // Today is not over, so its sales are within the time until now.
-  const length = Math.min(midnight(day + 1), END) - midnight(day);
-  for (let number = 0; number < Math.min(count, Math.floor(length / (15 * MINUTE_MS))); number++)
-    planSale(midnight(day) + length * (0.35 + random() * 0.55));
-  if (random() < 0.12) {
-    const [document, [reason, amount]] = [pick(CUSTOMERS), pick(GRANT_REASONS)];
-    planAt(midnight(day) + length * 0.6, () => grant(document, reason, amount));
-  }
-  // Cashback becomes available and expires at midnight, and is announced an hour later.
-  planOn(day, 1.05, () => sweep());
-}
-
-/** @param {number} at */
-function planSale(at) {
-  const store = pick([...Object.keys(STORES), 'SP-014', null, null]);
-  const isAtFormerTill = store === 'SP-014' && at < midnight(-60);
-  const chance = random();
-  /** @type {Sale} */
-  const sale = {
-    document: pick(CUSTOMERS, 1.6),
-    store,
-    products: Array.from({ length: 1 + Math.floor(random() * 3) }, () => pick(PRODUCTS, 1.3)),
-    method: pick(METHODS),
-    shipping: store === null ? pick(SHIPPING) : 0,
-    redeems: random() < 0.4 ? 1 : 0,
-    outcome: chance < 0.04 ? 'cancelled' : chance < 0.08 ? 'left' : 'completed',
-    ...(isAtFormerTill && { by: FORMER_TILL }),
-  };
-  planAt(at, () => sell(sale));
-  if (sale.outcome === 'left') planAt(at + 35 * MINUTE_MS, () => sweep());
-  const [chosen, delay, reason] = [random(), 1 + Math.floor(random() * 6), pick(REFUND_REASONS)];
-  if (sale.outcome !== 'completed' || chosen > 0.08) return;
-  const by = store === null ? SUPPORT : STORES[/** @type {keyof typeof STORES} */ (store)];
-  planAt(at + delay * DAY_MS, () => refund(sale, { by, all: chosen < 0.03, reason, store }));
-}
-
-/** Plans one case of each kind that a back office meets. */
-function planCases() {
-  const product = (/** @type {string} */ id) => PRODUCTS.filter(([known]) => known === id);
-  const sale = (/** @type {Partial<Sale>} */ given) => {
-    return /** @type {Sale} */ ({ store: 'SP-014', products: product('panela-45'), ...given });
-  };
-  // A debt: what an order earned is spent when the order is refunded.
-  const returned = sale({ document: DEBTOR, products: product('air-fryer-5'), method: 'credit_card' });
-  planOn(-40, 11, () => sell(returned));
-  planOn(-30, 15, () => sell(sale({ document: DEBTOR, products: product('cuscuzeira'), redeems: 1 })));
-  const all = { by: SUPPORT, all: true, reason: 'Produto com defeito', store: 'SP-014' };
-  planOn(-26, 10, () => refund(returned, all));
-  // A wrong CPF, corrected a day later.
-  const mistyped = sale({ document: MISTYPED });
-  planOn(-9, 17, () => sell(mistyped));
-  const correction = { document: RIGHT, reason: 'CPF digitado errado no caixa' };
-  planOn(-8, 10, () => services.get(CustomerChangesService).change(callers[SUPPORT], mistyped.order.id, correction));
-  // A grant of ten times the amount, voided at once.
-  planOn(-15, 14, async () => {
-    const by = callers[SUPPORT]?.apiUserId;
-    const { credit } = await grant(RIGHT, 'Atraso na entrega', 250, { note: 'Chamado 4711' });
-    clock.add(4 * MINUTE_MS);
-    await services.get(GrantsService).void(merchantId, { creditId: credit.id }, by, 'Valor digitado errado');
-    await grant(RIGHT, 'Atraso na entrega', 25, { note: 'Chamado 4711' });
-  });
-  // Expires within this week.
-  planOn(-25, 9.5, () => grant(HOLDER, 'Aniversário', 15, { expiresOn: dayAt(4) }));
-  planOn(-24, 9.5, () => grant(RIGHT, 'Aniversário', 30, { expiresOn: dayAt(2) }));
-  // The cashier uses one CPF for customers who have none.
-  for (let hour = 10; hour < 17; hour++) {
-    const cash = sale({ document: CASHIER, products: [pick(PRODUCTS, 2)], method: 'cash' });
-    planOn(-4, hour, () => sell(cash));
-  }
-  // The money comes when the order has expired: it is to be completed by hand.
-  planOn(-20, 12, () => grant(LATE, 'Indicação de amigo', 40));
-  planOn(-1, 20, () => sell(sale({ document: LATE, store: null, redeems: 0.5, shipping: 19.9, outcome: 'left' })));
-  planOn(-1, 20.6, () => sweep());
-}
-
-/** Plans what the merchant does beside selling. */
-function planRules() {
-  const double = (/** @type {number} */ day) => {
-    const days = { fromDay: dayAt(day), throughDay: dayAt(day + 1) };
-    return () => merchants.setVersion(merchantId, days, DOUBLE);
-  };
-  const saturday = 6 - new Date(TODAY).getUTCDay() || 7;
-  planOn(saturday - 80, 10, double(saturday - 77));
-  planOn(-3, 10, double(saturday));
-  planOn(-45, 9, () => merchants.set(merchantId, { policy: POLICY }));
-  planOn(-60, 8, () => apiUsers.setDisabled(FORMER_TILL, true));
-  const endpoint = (/** @type {string} */ path, /** @type {object} */ more) => () =>
-    services.get(WebhookEndpointsService).create(merchantId, { url: `${DEAD_ADDRESS}${path}`, ...more });
-  planOn(-20, 9, endpoint('/erp', { batch: 100 }));
-  planOn(-2, 9, endpoint('/crm', { types: ['order.completed', 'cashback.expiring'] }));
-}
+/** How each kind of step is done. @type {{ [K in keyof Kinds]: (what: Kinds[K]) => Promise<unknown> }} */
+const doing = {
+  sell,
+  refund,
+  grant,
+  correct: ({ sale, document, reason }) =>
+    services.get(CustomerChangesService).change(callers[SUPPORT], sale.order.id, { document, reason }),
+  setPolicy: (policy) => merchants.set(merchantId, { policy }),
+  setDays: ({ fromDay, throughDay, changes }) => merchants.setVersion(merchantId, { fromDay, throughDay }, changes),
+  disable: (email) => apiUsers.setDisabled(email, true),
+  listen: ({ path, ...more }) =>
+    services.get(WebhookEndpointsService).create(merchantId, { url: `${DEAD_ADDRESS}${path}`, ...more }),
+  sweep: () => sweep(),
+};
 
 /** Creates the merchant and those who work for it. */
 async function open() {
@@ -322,7 +181,7 @@ async function open() {
   const givenUp = known.filter(({ name }) => name === NAME).map(({ id }) => id);
   const emails = STAFF.map(({ email }) => email);
   await database.getRepository(ApiUser).delete({ merchantId: In(givenUp), email: In(emails) });
-  clock.set(midnight(-DAYS) + 8 * HOUR_MS);
+  clock.set(opensAt);
   // The migrations let dates be announced from then on. Another merchant's must not be announced twice.
   const announced = { doneUntil: clock.now(), afterWallet: '~' };
   if (givenUp.length === known.length)
@@ -337,11 +196,9 @@ async function open() {
 
 /** Ends with an order that is open, the customer of the README, the owner, and a login of each user. */
 async function close() {
-  clock.set(END);
-  const products = PRODUCTS.slice(5, 6);
-  const sale = { document: HOLDER, store: 'RJ-003', products, redeems: 1, outcome: 'left', openFor: 2 * DAY_MS };
-  await sell(/** @type {Sale} */ (sale));
-  await grant(DOCUMENT, 'Boas-vindas', 80);
+  clock.set(end);
+  await sell(LAST);
+  await grant({ document: DOCUMENT, reason: 'Boas-vindas', amount: 80 });
   await sweep();
   // These can be late.
   await sweep([services.get(RetentionService), services.get(LedgerSumsService)]);
@@ -354,12 +211,9 @@ async function close() {
 if ((await apiUsers.findByEmail(EMAIL)) === null) {
   console.log(`Creating ${NAME} with a year of orders`);
   await open();
-  planCases();
-  planRules();
-  for (let day = -DAYS; day <= 0; day++) planDay(day);
-  for (const { at, run } of plan.sort((one, other) => one.at - other.at)) {
+  for (const { at, kind, what } of steps) {
     clock.set(at);
-    await run();
+    await /** @type {(what: any) => Promise<unknown>} */ (doing[kind])(what);
   }
   await close();
   console.log(`Created ${NAME} with ${orderCount} orders in ${Math.round(process.uptime())} s`);
