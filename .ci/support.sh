@@ -90,6 +90,24 @@ readme_on_node() {
   use_node "$1" && count bash -c 'npm ci && npm test'
 }
 
+# Runs a command as if it were another time, on which also its database, browser and other programs agree. Pauses and
+# time limits stay real, so they use the monotonic clock. Certificates may have expired: nothing is downloaded.
+# $1: the time, as `date` reads it; the rest: a command
+at_time() {
+  local seconds=$(($(date -d "$1" +%s) - $(date +%s)))
+  shift
+  FAKETIME_DONT_FAKE_MONOTONIC=1 FAKETIME_FORCE_MONOTONIC_FIX=0 faketime -f "$(printf '%+ds' "$seconds")" "$@"
+}
+
+# Prints the first of the coming days that `date` prints as given.
+# $1: a format, such as %m-%d; $2: what it prints
+coming() {
+  local days
+  for days in {1..366}; do
+    [[ $(date -d "12:00 $days days" +"$1") == "$2" ]] && date -d "12:00 $days days" +%F && return
+  done
+}
+
 # Runs a test command on the MySQL server of `provide_mysql`, if it could be provided.
 # $@: variables such as NAME=value, and the command
 on_mysql() {
@@ -110,6 +128,11 @@ install() {
 # Installs HAProxy, for the tests of the edge and of database groups.
 provide_haproxy() {
   install haproxy haproxy || missing 'the edge' 'haproxy cannot be installed'
+}
+
+# Installs libfaketime, for runs on other days.
+provide_faketime() {
+  install faketime faketime || missing 'other days' 'faketime cannot be installed'
 }
 
 # Installs Chromium, for the tests of the back office and of the client in a browser.

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { CLOCK_OF_RUN } from './clock.js';
 
 const PROJECT = path.resolve(import.meta.dirname, '../..');
 
@@ -29,7 +30,7 @@ export function runNode(
   stdin = '',
 ): Promise<Outcome> {
   // A `.env` file in the checkout must not affect the tests.
-  const options = { cwd: tmpdir(), env: { ...COMPILE_CACHE, ...env }, maxBuffer: 1 << 24 };
+  const options = { cwd: tmpdir(), env: { ...COMPILE_CACHE, ...CLOCK_OF_RUN, ...env }, maxBuffer: 1 << 24 };
   return new Promise((resolve) => {
     const child = execFile(
       process.execPath,

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { CLOCK_OF_RUN } from './clock.js';
 import { assertNoSecrets } from './log-secrets.js';
 import { testEnvironment } from './service.js';
 
@@ -50,7 +51,7 @@ export async function startBuiltService(
   if (!existsSync(entry)) throw new Error(`${entry} does not exist: run \`npm run build\` first`);
   const port = Number(env.PORT ?? (await freePort()));
   const child = spawn(process.execPath, [entry], {
-    env: { PATH: process.env.PATH, ...testEnvironment(databaseUrl), ...env, PORT: String(port) },
+    env: { PATH: process.env.PATH, ...CLOCK_OF_RUN, ...testEnvironment(databaseUrl), ...env, PORT: String(port) },
     stdio: ['ignore', stdout, 'pipe'],
   });
   let output = '';

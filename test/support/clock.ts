@@ -1,5 +1,10 @@
 import { Clock } from '../../src/common/clock.js';
 
+/** The faked clock of a run (`.ci/nightly`), for programs that a test starts with an environment of their own. */
+export const CLOCK_OF_RUN = Object.fromEntries(
+  Object.entries(process.env as Record<string, string>).filter(([name]) => /^(LD_PRELOAD$|FAKETIME)/.test(name)),
+);
+
 /** A clock that runs like the real one and can be moved forward. */
 export class TestClock extends Clock {
   #aheadMs = 0;

@@ -1,4 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process';
+import { CLOCK_OF_RUN } from './clock.js';
 
 /** The programs that a `Shell` and the commands of the documentation need. */
 export const hasShell = ['bash', 'curl', 'sed'].every(
@@ -21,7 +22,9 @@ curl() {
 
 /** A bash that keeps its variables and functions from one `run` to the next, like a terminal that one pastes into. */
 export class Shell {
-  readonly #process = spawn('bash', ['--noprofile', '--norc'], { env: { PATH: process.env.PATH } });
+  readonly #process = spawn('bash', ['--noprofile', '--norc'], {
+    env: { PATH: process.env.PATH, ...CLOCK_OF_RUN },
+  });
   #output = '';
 
   constructor() {
