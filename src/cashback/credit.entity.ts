@@ -85,6 +85,10 @@ export class Credit {
   @CentsColumn('held_cents')
   heldCents!: number;
 
+  /** The part of what is held that refunds of its order have claimed: they take it back when it is released. */
+  @CentsColumn('claimed_cents', { default: 0 })
+  claimedCents!: number;
+
   /** 1 while something remains that is not held, otherwise 0. The database computes it, for indexes. */
   @Column({
     name: 'is_open',

@@ -40,6 +40,7 @@ function refund(orderId: string, returnedCents: number, takenBackCents: number, 
 }
 /** What remains of each credit, and what is held of it, in the order of their creation. */
 const left = (): [number, number][] => rows.credits.map(({ remainingCents, heldCents }) => [remainingCents, heldCents]);
+const claimed = (): number[] => rows.credits.map(({ claimedCents }) => claimedCents);
 
 describe('holds of a wallet', () => {
   it('a hold writes no entry, and takes what expires first, the oldest first of what expires together', () => {
@@ -152,7 +153,7 @@ describe('refunds of a wallet', () => {
     expect(rows.sums.availableCents).toBe(1000);
   });
 
-  it('a refund takes back from the own credit, then by expiry, also what is pending, and nothing that is held', () => {
+  it('a refund takes back from the own credit, claims what is held of it, then by expiry, also what is pending', () => {
     earn('order', 1000, 60);
     grant(500, 0, 20);
     grant(500, 5, 10);
@@ -163,7 +164,8 @@ describe('refunds of a wallet', () => {
       [500, 500],
       [0, 0],
     ]);
-    expect(rows.movements.slice(3)).toEqual(['take_back -7.00', 'take_back -5.00', 'debt 8.00']);
+    expect(rows.movements.slice(3)).toEqual(['take_back -7.00', 'take_back -5.00', 'debt 5.00']);
+    expect(claimed()).toEqual([300, 0, 0]);
   });
 
   it('more than an order redeemed cannot return', () => {
@@ -178,6 +180,89 @@ describe('refunds of a wallet', () => {
     wait(2);
     const expired = (): number => rows.change((wallet) => wallet.expiredUnspent('order'), 'order');
     expect([expired(), expired()]).toEqual([1000, 1000]);
+  });
+});
+
+describe('claims on what other orders hold of a refunded order', () => {
+  /** An order earned 100.00, of which another one holds 60.00, and is refunded. */
+  function claim(dueCents = 10_000): string {
+    earn('order', 10_000, 1);
+    hold('other', 6000);
+    return refund('order', 0, dueCents);
+  }
+
+  it.each([0, 2])('what is released after %s days is taken back, and does not expire', (days) => {
+    const refundId = claim();
+    expect(rows.movements).toEqual(['earn 100.00', 'take_back -40.00']);
+    expect(claimed()).toEqual([6000]);
+    expect(rows.sums).toMatchObject({ debtCents: 0, availableCents: 0, heldCents: 6000, balanceCents: 6000 });
+    wait(days);
+    hold('other', 2500);
+    expect(claimed()).toEqual([2500]);
+    rows.change((wallet) => wallet.hold({ orderId: 'other', by: 'another user', store: 'RJ-003' }, 0));
+    expect(rows.movements.slice(2)).toEqual(['take_back -35.00', 'take_back -25.00']);
+    const { by: madeBy, store } = BY;
+    expect(rows.entries.slice(1)).toMatchObject(Array(3).fill({ orderId: 'order', refundId, madeBy, store }));
+    expect(rows.sums).toMatchObject({ debtCents: 0, balanceCents: 0, heldCents: 0 });
+    expect([claimed(), rows.claims]).toEqual([[0], []]);
+  });
+
+  it('what is redeemed is taken back from other credits by expiry, and the rest becomes debt', () => {
+    const refundId = claim();
+    grant(1000, 0, 9);
+    grant(700, 3, 5);
+    redeem('other', 6000);
+    expect(rows.movements.slice(2)).toEqual([
+      ...['grant 10.00', 'grant 7.00', 'redeem -60.00', 'take_back -7.00', 'take_back -10.00', 'debt 43.00'],
+    ]);
+    expect(rows.entries.slice(-3)).toMatchObject(Array(3).fill({ orderId: 'order', refundId }));
+    expect(rows.claims).toEqual([]);
+  });
+
+  it('a claim is not more than what is held, and what is not claimed becomes available, repays debt or expires', () => {
+    claim(5500);
+    expect(claimed()).toEqual([1500]);
+    hold('other', 5000);
+    expect([claimed(), rows.sums.availableCents]).toEqual([[500], 0]);
+    hold('other', 4000);
+    expect([claimed(), rows.sums.availableCents]).toEqual([[0], 500]);
+    wait(2);
+    hold('other', 0);
+    expect(rows.movements.slice(2)).toEqual(['take_back -10.00', 'take_back -5.00', 'expire -5.00', 'expire -40.00']);
+  });
+
+  it('what is released repays debt before it is taken back for a claim that is still covered by what is held', () => {
+    earn('debtor', 2000);
+    redeem('spent', 2000);
+    claim(5000);
+    refund('debtor', 0, 2000);
+    expect([claimed(), rows.sums.debtCents]).toEqual([[0, 1000], 2000]);
+    hold('other', 3500);
+    expect([claimed(), rows.sums.debtCents]).toEqual([[0, 500], 0]);
+    expect(rows.movements.slice(-3)).toEqual(['take_back -20.00', 'repay -20.00', 'take_back -5.00']);
+  });
+
+  it('what returns to the credit repays the debt of its order before it is taken back', () => {
+    earn('order', 10_000);
+    redeem('spent', 4000);
+    hold('other', 6000);
+    refund('order', 0, 10_000);
+    expect([claimed(), rows.sums.debtCents]).toEqual([[6000], 4000]);
+    refund('spent', 4000, 0);
+    expect(rows.movements.slice(-3)).toEqual(['return 40.00', 'take_back -40.00', 'repay -40.00']);
+    expect([claimed(), rows.sums.debtCents]).toEqual([[6000], 0]);
+  });
+
+  it('two refunds of an order have two claims, and the first one is settled first', () => {
+    earn('order', 1000);
+    hold('other', 1000);
+    const refunds = [refund('order', 0, 600), refund('order', 0, 400)];
+    hold('other', 300);
+    expect(rows.entries.slice(1)).toMatchObject([
+      { kind: 'take_back', amountCents: -600, refundId: refunds[0] },
+      { kind: 'take_back', amountCents: -100, refundId: refunds[1] },
+    ]);
+    expect(rows.claims).toMatchObject([{ refundId: refunds[1], amountCents: 300 }]);
   });
 });
 
@@ -246,6 +331,10 @@ function expectRules(): void {
     expect(credit.heldCents).toBeGreaterThanOrEqual(0);
     expect(freeCents(credit)).toBeGreaterThanOrEqual(0);
     expect(credit.remainingCents).toBeLessThanOrEqual(credit.amountCents);
+    const claims = rows.claims.filter(({ orderId }) => orderId === credit.orderId);
+    expect(credit.claimedCents).toBe(sumCents(claims.map(({ amountCents }) => amountCents)));
+    expect(credit.claimedCents).toBeLessThanOrEqual(credit.heldCents);
+    expect(Math.min(credit.claimedCents, freeCents(credit))).toBe(0);
   }
   const unwritten = sumCents(credits.filter(({ expiresAt }) => expiresAt <= rows.now).map(freeCents));
   expect(sums.balanceCents).toBe(sumCents(credits.map(({ remainingCents }) => remainingCents)));
@@ -259,6 +348,62 @@ function expectRules(): void {
     else expect(entry.effectiveAt).toEqual(credits.find(({ id }) => id === entry.creditId)!.expiresAt);
   });
 }
+
+describe('the order of independent requests', () => {
+  /** What is due for order x, which is taken back apart from what has expired unspent. */
+  const refundDue = (dueCents: number): void => {
+    const expiredCents = rows.change((wallet) => wallet.expiredUnspent('x'), 'x');
+    refund('x', 0, Math.max(0, dueCents - expiredCents));
+  };
+  const cents = fc.integer({ min: 0, max: 10_000 });
+  const state = fc.record({
+    ...{ spent: cents, y: cents, z: cents, debt: fc.constantFrom(0, 0, 3000), granted: cents, lateGrant: cents },
+    ...{ due: cents, to: cents, isCapture: fc.boolean(), expiresIn: fc.constantFrom(1, 3, 30), waits: fc.boolean() },
+  });
+
+  it('a refund and what another order does with what it holds have the same result in both orders, also with a midnight between', () => {
+    fc.assert(
+      fc.property(state, ({ spent, y, z, debt, granted, lateGrant, due, to, isCapture, expiresIn, waits }) => {
+        const results = [true, false].map((isRefundFirst) => {
+          rows = new WalletInMemory(new Date('2026-11-20T12:00:00Z'));
+          if (debt > 0) {
+            earn('w', debt, 90);
+            redeem('spent w', debt);
+          }
+          earn('x', 10_000, expiresIn);
+          const held = [spent, y, z].map((part) => Math.min(part, Math.floor(10_000 / 3)));
+          if (spent > 0) redeem('spent x', held[0]!);
+          hold('y', held[1]!);
+          hold('z', held[2]!);
+          wait(2);
+          if (debt > 0) refund('w', 0, debt);
+          if (granted > 0) grant(granted, 0, 60);
+          const act = (): void => {
+            hold('y', Math.min(to, held[1]!));
+            if (isCapture) redeem('y', Math.min(to, held[1]!));
+          };
+          const requests = [() => refundDue(due), act];
+          if (!isRefundFirst) requests.reverse();
+          requests[0]!();
+          expectRules();
+          // What is released repays such a debt only before its credit expires.
+          if (waits && debt === 0) wait(2);
+          // Of a debt of a third order, either the grant or what is released repays the first part.
+          if (lateGrant > 0 && debt === 0) grant(lateGrant, 0, 70);
+          requests[1]!();
+          expectRules();
+          const { debtCents, heldCents, availableCents } = rows.sums;
+          const now = { debtCents, heldCents, availableCents, claimed: sumCents(claimed()) };
+          const remaining = left();
+          for (const order of ['y', 'z']) hold(order, 0);
+          return { now, remaining, end: [rows.sums.debtCents, rows.sums.balanceCents] };
+        });
+        expect(results[0]).toEqual(results[1]);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
 
 describe('what must stay true of a wallet', () => {
   it('sums, holds, entries and debts fit after each of many random operations', () => {

@@ -22,6 +22,9 @@ interface EntryCause {
 export type Cause = EntryCause & { orderId: string };
 type RefundCause = Cause & { refundId: string };
 
+/** What a refund takes back of the credit of its order as soon as other orders do not hold it any more. */
+export type Claim = RefundCause & { amountCents: number };
+
 /** Nobody expires cashback, also if a request happens to write it. */
 const BY_DATE: EntryCause = { orderId: null, by: null, store: null };
 
@@ -59,6 +62,8 @@ export class WalletAggregate {
   readonly entries: Entry[] = [];
   /** Credits that are no order's own any more. */
   readonly movedCredits: Credit[] = [];
+  /** Those on the loaded credits, the oldest first. */
+  readonly claims: Claim[] = [];
   readonly #credits = new Map<string, Credit>();
   /** The orders whose holds are loaded, and what each holds. */
   readonly #holds = new Map<string, Parts>();
@@ -74,12 +79,17 @@ export class WalletAggregate {
   ) {}
 
   get isChanged(): boolean {
-    return this.entries.length > 0 || this.#changedHolds.size > 0 || this.movedCredits.length > 0;
+    return this.entries.length > 0 || this.#changedCredits.size > 0 || this.movedCredits.length > 0;
   }
 
   /** The credits to write. */
   get changedCredits(): Iterable<Credit> {
     return this.#changedCredits;
+  }
+
+  /** The orders of whose loaded credits something is claimed. */
+  get claimingOrders(): string[] {
+    return [...this.#credits.values()].flatMap(({ orderId, claimedCents }) => (claimedCents > 0 ? orderId! : []));
   }
 
   /** The orders whose stored holds ended or changed. */
@@ -141,6 +151,11 @@ export class WalletAggregate {
     this.#holds.set(orderId, new Map(holds.map((hold) => [this.#loaded(hold.creditId), hold.amountCents])));
   }
 
+  /** The most that is claimed of what an order holds: a redemption takes it back from other credits. */
+  claimedOfHeld(orderId: string): number {
+    return sumCents([...this.#holdOf(orderId).keys()].map(({ claimedCents }) => claimedCents));
+  }
+
   /** What is left of what an order earned, and is not held. */
   freeOfEarned(orderId: string): number {
     const own = this.#earnedBy(orderId);
@@ -160,7 +175,7 @@ export class WalletAggregate {
 
   /**
    * Sets what an order holds: of what it already holds and what is available, the credits that expire first. What it no
-   * longer holds is released: it repays debt, or expires if its credit did. Enough credits must be loaded.
+   * longer holds is released, and expires if its credit did. Enough credits must be loaded.
    *
    * @param endsAt when the hold ends. What is released of a credit that expired before repays nothing.
    */
@@ -175,27 +190,29 @@ export class WalletAggregate {
     if (sumCents(after.values()) < amountCents) throw new Error(`order ${orderId} would hold more than is available`);
     this.#holds.set(orderId, after);
     this.#changedHolds.add(orderId);
-    const released: Parts = new Map();
+    const released: Credit[] = [];
     for (const credit of new Set([...before.keys(), ...after.keys()])) {
       const heldCents = (after.get(credit) ?? 0) - (before.get(credit) ?? 0);
       this.#adjust(credit, 0, heldCents);
-      if (heldCents < 0) released.set(credit, -heldCents);
+      if (heldCents < 0) released.push(credit);
     }
-    this.#repay(new Map([...released].filter(([{ expiresAt }]) => expiresAt > endsAt)), cause);
-    for (const credit of [...released.keys()].sort(byExpiry)) this.#writeOffExpired(credit);
+    this.#settle(released.sort(byExpiry), cause, endsAt);
+    for (const credit of released) this.#writeOffExpired(credit);
   }
 
-  /** Redeems what an order holds. */
+  /** Redeems what an order holds. What refunds have claimed of it, they take back from other credits. */
   redeem(cause: Cause): void {
     const { orderId } = cause;
     const hold = this.#holdOf(orderId);
     if (hold.size === 0) return;
     this.#holds.set(orderId, new Map());
     this.#changedHolds.add(orderId);
-    for (const [credit, amountCents] of [...hold].sort(([a], [b]) => byExpiry(a, b))) {
-      this.#adjust(credit, 0, -amountCents);
-      this.#move('redeem', credit, -amountCents, cause);
+    const redeemed = [...hold.keys()].sort(byExpiry);
+    for (const credit of redeemed) {
+      this.#adjust(credit, 0, -hold.get(credit)!);
+      this.#move('redeem', credit, -hold.get(credit)!, cause);
     }
+    this.#settle(redeemed, cause);
   }
 
   /** Adds the cashback that an order earned. It repays debt first. */
@@ -246,12 +263,24 @@ export class WalletAggregate {
    */
   refund(cause: RefundCause, { returnedBeforeCents, returnedCents, takenBackCents, timeZone }: WalletRefund): void {
     this.#return(returnedBeforeCents, returnedCents, returnEnd(timeZone, this.now), cause);
-    this.#takeBack(takenBackCents, cause);
+    const claimedCents = this.#claim(takenBackCents - this.freeOfEarned(cause.orderId), cause);
+    this.#takeBack(takenBackCents - claimedCents, cause);
+  }
+
+  /** Claims what other orders hold of what the order earned, at most an amount. @returns the claimed centavos. */
+  #claim(mostCents: number, cause: RefundCause): number {
+    const own = this.#earnedBy(cause.orderId);
+    const amountCents = own === undefined ? 0 : Math.min(mostCents, own.heldCents - own.claimedCents);
+    if (own === undefined || amountCents <= 0) return 0;
+    own.claimedCents += amountCents;
+    this.#changedCredits.add(own);
+    this.claims.push({ ...cause, amountCents });
+    return amountCents;
   }
 
   /** Returns to the credits that the order redeemed from, in reverse order. What returns repays debt first. */
   #return(beforeCents: number, amountCents: number, end: Date, cause: RefundCause): void {
-    const parts: Parts = new Map();
+    const returned: Credit[] = [];
     let doneCents = beforeCents;
     let leftCents = amountCents;
     const redeemed = [...this.#refundableOf(cause.orderId).redeemed];
@@ -260,10 +289,10 @@ export class WalletAggregate {
       const partCents = Math.min(leftCents, redeemedCents - earlierCents);
       doneCents -= earlierCents;
       leftCents -= partCents;
-      if (partCents > 0) parts.set(this.#returnTo(credit, partCents, end, cause), partCents);
+      if (partCents > 0) returned.push(this.#returnTo(credit, partCents, end, cause));
     }
     if (leftCents > 0) throw new Error(`order ${cause.orderId} returns more cashback than it redeemed`);
-    this.#repay(parts, cause);
+    this.#settle(returned.sort(byExpiry), cause);
   }
 
   /** @returns the credit that the amount is in: a new one, if the one that it came from ends before `end`. */
@@ -293,12 +322,33 @@ export class WalletAggregate {
     if (leftCents > 0) this.#changeDebt('debt', leftCents, cause);
   }
 
-  /** Repays debt from amounts that became the customer's, earliest expiry first. */
-  #repay(parts: Parts, cause: EntryCause): void {
-    for (const [credit, amountCents] of takeEarliest(parts, this.row.debtCents)) {
+  /**
+   * Settles credits, by expiry, after a change: no more of them is claimed than is held, what else is free repays debt,
+   * unless it expired before `endsAt`, and nothing is free beside a claim.
+   */
+  #settle(changed: readonly Credit[], cause: EntryCause, endsAt = this.now): void {
+    for (const credit of changed) this.#takeClaimed(credit, credit.claimedCents - credit.heldCents);
+    for (const credit of changed) {
+      const amountCents = Math.min(freeCents(credit), this.row.debtCents);
+      if (amountCents === 0 || credit.expiresAt <= endsAt) continue;
       this.#move('take_back', credit, -amountCents, cause);
       this.#changeDebt('repay', -amountCents, cause);
     }
+    for (const credit of changed) this.#takeClaimed(credit, Math.min(freeCents(credit), credit.claimedCents));
+  }
+
+  /** Takes back a part of what is claimed of a credit: from what is free of it, or else like a refund. */
+  #takeClaimed(credit: Credit, amountCents: number): void {
+    let leftCents = amountCents;
+    for (const claim of this.claims.filter(({ orderId }) => orderId === credit.orderId)) {
+      const partCents = Math.min(leftCents, claim.amountCents);
+      if (partCents <= 0) continue;
+      leftCents -= partCents;
+      claim.amountCents -= partCents;
+      credit.claimedCents -= partCents;
+      this.#takeBack(partCents, claim);
+    }
+    if (leftCents > 0) throw new Error(`the claims on credit ${credit.id} were not loaded`);
   }
 
   #add(
@@ -311,7 +361,7 @@ export class WalletAggregate {
     const { orderId, store } = cause;
     const credit = this.#newCredit(validity, amountCents, { orderId, store, reason });
     this.#move(kind, credit, amountCents, cause);
-    this.#repay(new Map([[credit, amountCents]]), cause);
+    this.#settle([credit], cause);
     return credit;
   }
 
@@ -332,6 +382,7 @@ export class WalletAggregate {
       amountCents,
       remainingCents: 0,
       heldCents: 0,
+      claimedCents: 0,
       ...validity,
       createdAt: this.now,
     };

@@ -3,7 +3,7 @@ import { exactCents, sumCents } from '../common/money.js';
 import { inColumn } from '../database/by-merchant.js';
 import { columnNames, type Row, toEntity } from '../database/rows.js';
 import { Credit } from './credit.entity.js';
-import { byExpiry, freeCents, type WalletAggregate } from './wallet-aggregate.js';
+import { byExpiry, type Claim, freeCents, type WalletAggregate } from './wallet-aggregate.js';
 import type { Wallet } from './wallet.entity.js';
 
 // Reads the credits that use cases need of locked wallets.
@@ -93,6 +93,24 @@ export async function loadHolds(manager: EntityManager, orders: readonly WalletO
     );
   }
 }
+
+/** Loads the claims on the credits that are loaded. Most have none. */
+export async function loadClaims(manager: EntityManager, wallets: Iterable<WalletAggregate>): Promise<void> {
+  for (const wallet of wallets) {
+    const orders = wallet.claimingOrders;
+    if (orders.length === 0) continue;
+    const claims = await manager.query<Claim[]>(CLAIMS, [wallet.row.merchantId, orders]);
+    wallet.claims.push(...claims.map((claim) => ({ ...claim, amountCents: exactCents(claim.amountCents) })));
+  }
+}
+
+/** What refunds took back and no entry has taken. */
+const CLAIMS = `
+  SELECT r.order_id AS orderId, r.id AS refundId, r.created_by AS \`by\`, COALESCE(r.store, o.store) AS store,
+         r.taken_back_cents - (SELECT COALESCE(SUM(CASE e.kind WHEN 'return' THEN 0 WHEN 'take_back' THEN -e.amount_cents ELSE e.amount_cents END), 0)
+                                 FROM cashback_entries e WHERE e.refund_id = r.id AND e.merchant_id = r.merchant_id) AS amountCents
+    FROM refunds r JOIN orders o ON o.id = r.order_id AND o.merchant_id = r.merchant_id
+   WHERE r.merchant_id = ? AND r.order_id IN (?) HAVING amountCents > 0 ORDER BY r.version`;
 
 type RefundableRow = Row & { refunded_id: string; redeemed_cents: string; expired_cents: string | null };
 

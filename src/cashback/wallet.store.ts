@@ -5,6 +5,7 @@ import { Clock } from '../common/clock.js';
 import type { Recorder } from '../common/domain-event.js';
 import { newId } from '../common/ids.js';
 import { formatMoney } from '../common/money.js';
+import type { HoldingOrder } from '../common/problem.js';
 import { inColumn } from '../database/by-merchant.js';
 import { chunks, columnNames, insertRows, type Row, toEntity, updateRows } from '../database/rows.js';
 import type { Outcome, Shared } from '../database/shared.js';
@@ -14,7 +15,7 @@ import { Credit } from './credit.entity.js';
 import { Entry } from './entry.entity.js';
 import { Hold } from './hold.entity.js';
 import { WalletAggregate } from './wallet-aggregate.js';
-import { loadHolds, loadRefundable, type OrderOfCredits } from './wallet-credits.js';
+import { loadClaims, loadHolds, loadRefundable, type OrderOfCredits } from './wallet-credits.js';
 import { aboutWallet, walletData } from './wallet-events.js';
 import { bringUpToDate, type WalletSums } from './wallet-sums.js';
 import { ownerKey, Wallet, type WalletOwner } from './wallet.entity.js';
@@ -42,6 +43,11 @@ export function unlessRefused<Value>(
   const outcome = other === 'locked' ? other : perform(other.empty);
   return outcome !== 'locked' && 'error' in outcome ? outcome : other;
 }
+
+const HOLDING = `
+  SELECT o.id, CONVERT(o.external_id USING utf8mb4) AS external_id
+    FROM cashback_holds h JOIN orders o ON o.id = h.order_id AND o.merchant_id = h.merchant_id
+   WHERE h.credit_id = ? AND h.merchant_id = ? ORDER BY o.id LIMIT 10`;
 
 /** Wallets, and what becomes of use cases without theirs, by `ownerKey`. */
 interface LockedWallets {
@@ -98,6 +104,7 @@ export class WalletStore {
       manager,
       orders.filter(({ isRefund }) => isRefund),
     );
+    await loadClaims(manager, wallets.values());
     const left = customers.filter((owner) => !wallets.has(ownerKey(owner)));
     const locked = onLocked === undefined ? new Set() : await existing(manager, left);
     const others = left.map((owner): [string, NotLocked] => {
@@ -111,9 +118,10 @@ export class WalletStore {
     return { wallets, others: new Map(others) };
   }
 
-  /** Loads the credit that an order earned. */
-  async loadEarned(manager: EntityManager, wallet: WalletAggregate, { id }: Pick<OrderOfCredits, 'id'>): Promise<void> {
-    wallet.load(await manager.findBy(Credit, { orderId: id, merchantId: wallet.row.merchantId }));
+  /** Loads the credit that an order earned. @returns the first orders that hold a part of it. */
+  async loadEarned(manager: EntityManager, wallet: WalletAggregate, orderId: string): Promise<HoldingOrder[]> {
+    const [own] = wallet.load(await manager.findBy(Credit, { orderId, merchantId: wallet.row.merchantId }));
+    return own?.heldCents ? manager.query(HOLDING, [own.id, own.merchantId]) : [];
   }
 
   /** Saves changed wallets, with one statement per table. */
@@ -124,7 +132,7 @@ export class WalletStore {
     for (const { id, merchantId, movedOrderId } of changed.flatMap((wallet) => wallet.movedCredits))
       await manager.update(Credit, { id, merchantId }, { orderId: null, movedOrderId });
     for (const credits of chunks(changed.flatMap((wallet) => [...wallet.changedCredits])))
-      await insertRows(manager, Credit, credits, ['remaining_cents', 'held_cents']);
+      await insertRows(manager, Credit, credits, ['remaining_cents', 'held_cents', 'claimed_cents']);
     const ended = changed.flatMap(({ row: { merchantId }, endedHolds }) =>
       endedHolds.map((id) => ({ merchantId, id })),
     );

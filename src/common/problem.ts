@@ -31,6 +31,9 @@ export interface Fault {
   detail: string;
 }
 
+/** An order that holds cashback which another one earned. */
+export type HoldingOrder = Record<'id' | 'external_id', string>;
+
 /** The number of errors that a response lists. */
 export const MAX_FAULTS = 100;
 
@@ -68,6 +71,8 @@ function problem<Members = unknown>(
 
 const ID = '0199c1f2-3c55-7a5e-9b52-6a2a0a3f6f10';
 const ORDER = `/orders/${ID}`;
+
+const TEXT = { type: 'string' };
 
 const amount = (description: string, example: string): Member<string> => {
   return { type: 'string', pattern: AMOUNT_PATTERN.source, description, example };
@@ -167,6 +172,20 @@ export const PROBLEMS = {
       instance: `${ORDER}/cancel`,
       detail: 'the order is completed: only a pending or expired order can be cancelled',
     },
+  }),
+  cashback_held: problem(409, 'Other orders hold the cashback that the order earned', 'read_existing', {
+    members: {
+      held_by: {
+        type: 'array',
+        maxItems: 10,
+        items: { type: 'object', required: ['id', 'external_id'], properties: { id: TEXT, external_id: TEXT } },
+        description: 'The first 10 orders that hold it.',
+        example: [{ id: '0199c1f2-4d66-7b6f-8c63-7b3b1b4a7a21', external_id: 'PED-1002' }] as HoldingOrder[],
+      },
+    },
+    detail: ({ held_by }) =>
+      `orders hold cashback that this order earned: complete or cancel ${held_by.map(({ external_id: id }) => id).join(', ')}, or release what they hold`,
+    example: { instance: `${ORDER}/customer` },
   }),
   redemption_lapsed: problem(409, 'The cashback that the order held was released', 'fix_request', {
     members: {

@@ -5,7 +5,7 @@ import { ownerKey } from '../cashback/wallet.entity.js';
 import type { WalletAggregate } from '../cashback/wallet-aggregate.js';
 import { WalletStore } from '../cashback/wallet.store.js';
 import type { Caller } from '../common/caller.js';
-import { notFound, validationFailed } from '../common/problem.js';
+import { type HoldingOrder, notFound, validationFailed } from '../common/problem.js';
 import { formatMoney } from '../common/money.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { CustomerChange } from './customer-change.entity.js';
@@ -19,6 +19,7 @@ import { type LoadedOrder, OrderStore } from './order.store.js';
 interface Moving extends LoadedOrder {
   manager: EntityManager;
   other: WalletAggregate;
+  heldBy: HoldingOrder[];
 }
 
 interface Moved {
@@ -65,13 +66,13 @@ export class CustomerChangesService {
     versions: Versions,
   ): Promise<CustomerChangeDto> {
     const { order, wallet, change } = await this.#move(merchantId, orderId, document, async (moving) => {
-      const { order, manager, wallet, other } = moving;
+      const { order, manager, wallet, other, heldBy } = moving;
       const existing = await manager.findOneBy(CustomerChange, { orderId, merchantId });
       if (existing !== null && document === order.document) return { order, wallet, change: existing };
       if (document === order.document)
         throw validationFailed([{ pointer: '/document', detail: 'must not be the document that the order has' }]);
       const version = order.version + 1;
-      const { movedCents } = order.changeCustomer({ from: wallet, to: other }, reason, { by, versions });
+      const { movedCents } = order.changeCustomer({ from: wallet, to: other }, heldBy, reason, { by, versions });
       const change: CustomerChange = {
         orderId,
         merchantId,
@@ -118,8 +119,8 @@ export class CustomerChangesService {
       const stored = { ...order } as Order;
       // The refusal of an order that is due says that it has expired. The sweep writes it.
       order.expireIfDue(wallet);
-      if (order.wasCompleted) await this.wallets.loadEarned(manager, wallet, order);
-      const result = await perform({ manager, order, wallet, other, stored });
+      const heldBy = order.wasCompleted ? await this.wallets.loadEarned(manager, wallet, order.id) : [];
+      const result = await perform({ manager, order, wallet, other, stored, heldBy });
       if (missing.length > 0) return { missing };
       if (result.isNew) await manager.insert(CustomerChange, result.change!);
       await this.orders.save(manager, record, [{ order, wallet, stored }], [other]);

@@ -88,9 +88,10 @@ export class OrderLifecycleService {
 }
 
 /** More than the maximum is refused, so its credits are not needed. */
-function needsOf(order: Order, { availableCents }: WalletAggregate, heldCents: number): { spendCents?: number } {
-  if (heldCents === order.heldCents) return {};
-  return { spendCents: Math.min(heldCents, order.maximum(availableCents).maximumCents) };
+function needsOf(order: Order, wallet: WalletAggregate, heldCents: number) {
+  const takeBackCents = wallet.claimedOfHeld(order.id);
+  if (heldCents === order.heldCents) return { takeBackCents };
+  return { takeBackCents, spendCents: Math.min(heldCents, order.maximum(wallet.availableCents).maximumCents) };
 }
 
 const documentOf = ({ document }: AmendOrderDto) => (document === undefined ? {} : { document });

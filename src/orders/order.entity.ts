@@ -23,7 +23,7 @@ import type { By } from '../common/caller.js';
 import type { OrderEventType } from '../common/domain-event.js';
 import { newId } from '../common/ids.js';
 import type { Metadata } from '../common/metadata.js';
-import { differing } from '../common/problem.js';
+import { differing, type HoldingOrder, Problem } from '../common/problem.js';
 import {
   ByColumn,
   CentsColumn,
@@ -173,7 +173,7 @@ export class Order {
   @CentsColumn('kept_cents')
   keptCents!: number;
 
-  /** What was neither taken back nor moved when the order's customer was corrected: spent, held or expired. */
+  /** What was neither taken back nor moved when the order's customer was corrected: spent or expired. */
   @CentsColumn('lost_cents')
   lostCents!: number;
 
@@ -478,18 +478,22 @@ export class Order {
   }
 
   /**
-   * Corrects the customer of a completed order. What is left of the earned cashback, and is not held, moves to another
-   * customer, with the same dates. The first customer keeps what is spent, so later refunds take it back from nobody.
+   * Corrects the customer of a completed order. What is left of the earned cashback moves to another customer, with the
+   * same dates. The first customer keeps what is spent, so later refunds take it back from nobody.
    *
-   * @throws Problem invalid_transition, also if it redeemed cashback or was corrected before; precondition_failed.
+   * @param heldBy the orders that hold a part of the earned cashback.
+   * @throws Problem invalid_transition, also if it redeemed cashback or was corrected before; precondition_failed;
+   *   cashback_held.
    */
   changeCustomer(
     wallets: { from: WalletAggregate; to: WalletAggregate },
+    heldBy: readonly HoldingOrder[],
     reason: string,
     origin: Origin,
   ): { movedCents: number } {
     requireTransition(this, 'change_customer');
     requireVersion(this, origin);
+    if (heldBy.length > 0) throw new Problem('cashback_held', { held_by: [...heldBy] });
     const { from, to } = wallets;
     const moved = from.moveOut(this.#cause(origin.by), this.keptCents);
     if (moved !== undefined) to.moveIn(this.#cause(origin.by), moved);

@@ -206,14 +206,14 @@ export class OrdersController {
   /**
    * Correct the customer of a completed order
    *
-   * @remarks For a document that was wrong, once per order, if the order redeemed nothing. What is left of the earned
-   * cashback moves to the other customer, with the same dates. The response says what did not move, because the first
-   * customer had spent it: grant it to compensate. The same request again returns the same.
+   * @remarks For a document that was wrong, once per order, if the order redeemed nothing and no other order holds what
+   * it earned. What is left of that moves to the other customer, with the same dates. The response says what did not
+   * move, because the first customer had spent it: grant it to compensate. The same request again returns the same.
    */
   @Put(':id/customer')
   @Requires('customers')
   @LocksRows()
-  @ApiProblems.write('validation_failed', 'precondition_failed')
+  @ApiProblems.write('validation_failed', 'precondition_failed', 'cashback_held')
   changeCustomer(
     @CurrentCaller() caller: Caller,
     @IdParam('The order') id: string,

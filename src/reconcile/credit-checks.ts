@@ -8,8 +8,8 @@ export const CREDIT_CHECKS: SqlChecks = {
       FROM cashback_credits c LEFT JOIN wallets w ON w.id = c.wallet_id
      WHERE ${inPage('c.wallet_id')} AND (w.id IS NULL OR c.merchant_id <> w.merchant_id)`,
 
-  'the remaining amount of a credit is the sum of its entries, and its held amount that of its holds, from 0 to its amount': `
-    SELECT c.id AS credit_id, c.held_cents, c.remaining_cents, c.amount_cents, e.entries_cents, h.holds_cents
+  'the remaining amount of a credit is the sum of its entries, and its held amount that of its holds, from 0 to its amount; what refunds of its order have claimed is held, and nothing is free then': `
+    SELECT c.id AS credit_id, c.order_id, c.claimed_cents, c.held_cents, c.remaining_cents, c.amount_cents, e.entries_cents, h.holds_cents
       FROM cashback_credits c
       LEFT JOIN (SELECT e.credit_id, SUM(e.amount_cents) AS entries_cents
                    FROM cashback_entries e WHERE ${inPage('e.wallet_id')} GROUP BY e.credit_id) e ON e.credit_id = c.id
@@ -17,7 +17,8 @@ export const CREDIT_CHECKS: SqlChecks = {
                   WHERE ${inPage('c.wallet_id')} GROUP BY h.credit_id) h ON h.credit_id = c.id
      WHERE ${inPage('c.wallet_id')}
        AND NOT (c.remaining_cents <=> e.entries_cents AND c.held_cents = COALESCE(h.holds_cents, 0)
-                AND 0 <= c.held_cents AND c.held_cents <= c.remaining_cents AND c.remaining_cents <= c.amount_cents)`,
+                AND 0 <= c.held_cents AND c.held_cents <= c.remaining_cents AND c.remaining_cents <= c.amount_cents
+                AND (c.claimed_cents = 0 OR (c.order_id IS NOT NULL AND c.claimed_cents BETWEEN 1 AND c.held_cents AND c.remaining_cents = c.held_cents)))`,
 
   'a credit has the amount, order, refund, date and, unless it was returned, store of the entry with its number, which earned, granted or returned it': `
     SELECT c.id AS credit_id, c.wallet_id, c.seq, e.kind, c.amount_cents, e.amount_cents AS entry_cents, c.order_id,

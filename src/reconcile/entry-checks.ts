@@ -52,15 +52,16 @@ export const ENTRY_CHECKS: SqlChecks = {
      WHERE ${inPage('e.wallet_id')}
        AND (e.effective_at > e.created_at OR e.effective_at <> CASE e.kind WHEN 'expire' THEN c.expires_at ELSE e.created_at END
             OR e.seq < c.seq OR (e.kind IN ('earn', 'grant', 'move_in') AND e.seq <> c.seq) OR (e.kind = 'redeem' AND e.created_at < c.available_at)
-            OR ((e.kind IN ('void', 'return', 'move_out') OR (e.kind = 'take_back' AND e.refund_id IS NOT NULL)) AND e.created_at >= c.expires_at))`,
+            OR ((e.kind IN ('void', 'return', 'move_out') OR (e.kind = 'take_back' AND e.refund_id IS NOT NULL AND NOT e.order_id <=> COALESCE(c.order_id, c.moved_order_id)))
+                AND e.created_at >= c.expires_at))`,
 
-  'an order redeems and earns when it is completed, and a refund moves cashback when it is made': `
+  'an order redeems and earns when it is completed, and a refund moves cashback when it is made, or takes it back later': `
     SELECT e.wallet_id, e.seq, e.kind, e.created_at, o.id AS order_id, o.completed_at, r.id AS refund_id, r.created_at AS refunded_at
       FROM cashback_entries e
       LEFT JOIN orders o ON o.id = e.order_id AND e.kind IN ('redeem', 'earn')
       LEFT JOIN refunds r ON r.id = e.refund_id
      WHERE ${inPage('e.wallet_id')}
-       AND (r.created_at <> e.created_at OR (e.kind IN ('redeem', 'earn') AND NOT (o.completed_at <=> e.created_at)))`,
+       AND (r.created_at > e.created_at OR (r.created_at < e.created_at AND e.kind NOT IN ('take_back', 'debt')) OR (e.kind IN ('redeem', 'earn') AND NOT (o.completed_at <=> e.created_at)))`,
 
   'what moves from one customer to another is what the correction of the order says': `
     SELECT e.wallet_id, e.seq, e.kind, e.order_id, e.amount_cents, e.created_at, e.made_by, m.moved_cents, m.created_at AS moved_at, m.created_by

@@ -30,6 +30,7 @@ export interface OrderRow extends Row, Record<(typeof SUM_NAMES)[number], number
   /** The credit that it earned. */
   credit_wallet_id: string | null;
   credit_cents: number | null;
+  credit_claimed_cents: number | null;
   credit_available_at: Date | null;
   credit_expires_at: Date | null;
   credit_created_at: Date | null;
@@ -75,7 +76,7 @@ const LARGE = ['items', 'metadata'];
 const ordersOf = (columns: string[]): string => `
   SELECT o.id AS order_id, ${columns.map((column) => (LARGE.includes(column) ? `JSON_ARRAY() AS ${column}` : `o.${column}`)).join(', ')},
          m.id AS existing_merchant_id, f.kept_since, w.id AS wallet_id, c.wallet_id AS credit_wallet_id, c.amount_cents AS credit_cents,
-         c.available_at AS credit_available_at, c.expires_at AS credit_expires_at, c.created_at AS credit_created_at,
+         c.claimed_cents AS credit_claimed_cents, c.available_at AS credit_available_at, c.expires_at AS credit_expires_at, c.created_at AS credit_created_at,
          ${SUM_NAMES.map((name) => `0 AS ${name}`).join(', ')}
     FROM orders o
     LEFT JOIN merchants m ON m.id = o.merchant_id

@@ -95,15 +95,13 @@ const ORDER_RULES: Record<string, (record: OrderRecord) => boolean> = {
         +row.credit_available_at! === Number(o.cashbackAvailableAt) &&
         +row.credit_expires_at! === Number(o.cashbackExpiresAt)),
 
-  'the amounts that an order holds, redeemed, earned, returned and took back are the sums of its holds and entries': ({
-    order: o,
-    row,
-  }) =>
-    o.heldCents === row.holds_cents &&
-    o.redeemedCents === row.redeem_entries &&
-    o.earnedCents === row.earn_entries &&
-    o.returnedCents === row.return_entries &&
-    o.takenBackCents === row.take_back_entries,
+  'the amounts that an order holds, redeemed, earned, returned and took back are the sums of its holds, entries and claims':
+    ({ order: o, row }) =>
+      o.heldCents === row.holds_cents &&
+      o.redeemedCents === row.redeem_entries &&
+      o.earnedCents === row.earn_entries &&
+      o.returnedCents === row.return_entries &&
+      o.takenBackCents === row.take_back_entries + Number(row.credit_claimed_cents),
 
   'what an order refunded, returned and took back are the sums of its refunds': ({ order: o, refunds }) => {
     const sumOf = (amount: (refund: Refund) => number): number => sumCents(refunds.map(amount));

@@ -33,11 +33,13 @@ export const REFUND_CHECKS: SqlChecks = {
        AND (r.eligible_cents NOT BETWEEN 0 AND r.amount_cents OR r.requested_eligible_cents <> r.eligible_cents
             OR (o.eligible_total_cents IS NULL AND (r.eligible_cents <> r.amount_cents OR r.requested_eligible_cents IS NOT NULL)))`,
 
-  'the amounts of a refund are the sums of its entries': `
-    SELECT r.id AS refund_id, r.order_id, r.returned_cents, r.taken_back_cents, s.return_entries, s.take_back_entries
+  'the amounts of a refund are the sums of its entries, apart from what it can have claimed': `
+    SELECT r.id AS refund_id, r.order_id, r.returned_cents, r.taken_back_cents, s.return_entries, s.take_back_entries, c.claimed_cents
       FROM refunds r
       LEFT JOIN (SELECT e.refund_id, ${ENTRY_SUMS} FROM refunds r JOIN cashback_entries e ON e.refund_id = r.id
                   WHERE ${inPage('r.order_id')} GROUP BY e.refund_id) s ON s.refund_id = r.id
+      LEFT JOIN cashback_credits c ON c.order_id = r.order_id
      WHERE ${inPage('r.order_id')}
-       AND (r.returned_cents <> COALESCE(s.return_entries, 0) OR r.taken_back_cents <> COALESCE(s.take_back_entries, 0))`,
+       AND (r.returned_cents <> COALESCE(s.return_entries, 0)
+            OR r.taken_back_cents - COALESCE(s.take_back_entries, 0) NOT BETWEEN 0 AND COALESCE(c.claimed_cents, 0))`,
 };

@@ -1,7 +1,7 @@
 import type { Credit } from '../../src/cashback/credit.entity.js';
 import type { Entry } from '../../src/cashback/entry.entity.js';
 import type { Hold } from '../../src/cashback/hold.entity.js';
-import { freeCents, WalletAggregate } from '../../src/cashback/wallet-aggregate.js';
+import { type Claim, freeCents, WalletAggregate } from '../../src/cashback/wallet-aggregate.js';
 import type { Wallet } from '../../src/cashback/wallet.entity.js';
 import { newId } from '../../src/common/ids.js';
 import { formatMoney, sumCents } from '../../src/common/money.js';
@@ -9,6 +9,7 @@ import { formatMoney, sumCents } from '../../src/common/money.js';
 /** The rows of one customer, for tests of the rules without a database. */
 export class WalletInMemory {
   readonly entries: Entry[] = [];
+  claims: Claim[] = [];
   readonly #credits = new Map<string, Credit>();
   readonly #holds = new Map<string, Hold[]>();
   readonly #row: Wallet;
@@ -32,6 +33,7 @@ export class WalletInMemory {
     for (const orderId of wallet.endedHolds) this.#holds.delete(orderId);
     for (const hold of wallet.newHolds) this.#holds.set(hold.orderId, [...this.holdsOf(hold.orderId), hold]);
     this.entries.push(...wallet.entries);
+    this.claims = wallet.claims.filter(({ amountCents }) => amountCents > 0);
     return result;
   }
 
@@ -65,6 +67,7 @@ export class WalletInMemory {
     const wallet = new WalletAggregate(this.sums, this.now);
     const loaded = wallet.load(this.credits.map((credit) => ({ ...credit })));
     for (const [holder, holds] of this.#holds) wallet.loadHold(holder, holds);
+    wallet.claims.push(...this.claims.map((claim) => ({ ...claim })));
     if (orderId === undefined) return wallet;
     const own = loaded.find((credit) => credit.orderId === orderId);
     const redeemed = this.entries.filter((entry) => entry.orderId === orderId && entry.kind === 'redeem');

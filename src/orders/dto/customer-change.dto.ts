@@ -35,8 +35,8 @@ export class CustomerChangeDto {
   readonly moved!: string;
 
   /**
-   * What did not move, because the first customer had spent it or holds it, or it had expired. No refund takes it back
-   * from the other customer. To compensate them, grant it.
+   * What did not move, because the first customer had spent it, or it had expired. No refund takes it back from the
+   * other customer. To compensate them, grant it.
    * @example "0.00"
    */
   @ApiMoney()
