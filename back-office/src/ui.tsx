@@ -19,7 +19,11 @@ export function problemText(error: unknown): string {
   if (known === undefined) return t.problem.unexpected(`${error.code}, ${error.requestId ?? '–'}`);
   if (typeof known === 'string') return known;
   const { maximum, minimum, permission } = error as Partial<Members>;
-  return known({ maximum: money(maximum ?? '0'), minimum: money(minimum ?? '0'), permission: permission ?? '' });
+  const { held_by: holding = [] } = error as { held_by?: { external_id: string }[] };
+  return known({
+    ...{ maximum: money(maximum ?? '0'), minimum: money(minimum ?? '0'), permission: permission ?? '' },
+    heldBy: holding.map(({ external_id: id }) => id).join(', '),
+  });
 }
 
 export const Problem = ({ error, retry }: { error: unknown; retry?: () => void }): JSX.Element => (

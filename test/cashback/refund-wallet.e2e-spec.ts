@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { atOnce } from '../support/client.js';
 import { expectInvariants } from '../support/expectations.js';
-import { aDocument } from '../support/factories.js';
+import { aDocument, type TestMerchant } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
 import type { Order, Refund } from '../support/shop.js';
 import { useService } from '../support/use-service.js';
@@ -79,14 +79,14 @@ describe('cashback taken back by a refund', () => {
     expect(await creditsOf(document)).toEqual(['0.00', '4.00', '0.00', '4.10']);
   });
 
-  it('a refund creates debt rather than taking cashback that another order holds', async () => {
+  it('a refund claims what another order holds of its own credit, and it becomes debt when that is redeemed', async () => {
     const document = aDocument();
     const order = await merchant.completed({ document, total: '100.00' });
     await service.clock.advance({ days: 8 });
     const open = await merchant.create({ document });
     await merchant.hold(open, '5.00');
     expect(await refund(order, '100.00')).toMatchObject({ cashback_taken_back: '5.00', amount_to_pay_back: '100.00' });
-    expect(await merchant.wallet(document)).toMatchObject({ available: '0.00', held: '5.00', debt: '5.00' });
+    expect(await merchant.wallet(document)).toMatchObject({ available: '0.00', held: '5.00', debt: '0.00' });
     const body = await merchant.complete(open);
     expect(body.cashback).toMatchObject({ to_redeem: { redeemed: '5.00' }, to_receive: { amount: '7.25' } });
     expect(await merchant.wallet(document)).toMatchObject({ pending: '2.25', debt: '0.00' });
@@ -209,49 +209,60 @@ describe('debt of a wallet', () => {
     ]);
   });
 
-  /** An order that holds 5.00 of a customer who has no other cashback, and a debt of 5.00. */
-  async function anOrderOfADebtor(): Promise<Order> {
-    const document = aDocument();
-    const order = await merchant.completed({ document, total: '100.00' });
-    await service.clock.advance({ days: 8 });
-    const open = await merchant.create({ document });
-    await merchant.hold(open, '5.00');
-    await refund(order, '60.00');
-    expect(await merchant.wallet(document)).toMatchObject({ available: '0.00', held: '5.00', debt: '3.00' });
-    return open;
+  /** An order that holds 5.00 of a customer who has no other cashback, and a debt of 3.00. */
+  async function anOrderOfADebtor(): Promise<{ open: Order; shop: TestMerchant }> {
+    const shop = await aLongLivedMerchant(service, { releaseDays: 0, redeemShareBps: 10_000 });
+    const order = await shop.completed({ total: '100.00' });
+    const { document } = order;
+    await shop.completed({ document, total: '5.00' }, { redeem: '5.00' });
+    await shop.credit(document, '5.00');
+    const open = await shop.create({ document });
+    await shop.hold(open, '5.00');
+    await shop.refund(order, '60.00');
+    expect(await shop.wallet(document)).toMatchObject({ available: '0.00', held: '5.00', debt: '3.00' });
+    return { open, shop };
   }
 
   it('a released hold repays the debt first, and only the rest is available', async () => {
-    const { id, document } = await anOrderOfADebtor();
-    const body = await merchant.cancel({ id });
+    const {
+      open: { id, document },
+      shop,
+    } = await anOrderOfADebtor();
+    const body = await shop.cancel({ id });
     expect(body.cashback.to_redeem.available).toBe('2.00');
-    expect(await merchant.wallet(document)).toMatchObject({ available: '2.00', held: '0.00', debt: '0.00' });
-    expect((await merchant.statement(document)).slice(-2)).toMatchObject([
+    expect(await shop.wallet(document)).toMatchObject({ available: '2.00', held: '0.00', debt: '0.00' });
+    expect((await shop.statement(document)).slice(-2)).toMatchObject([
       { kind: 'take_back', amount: '-3.00', order_id: id, refund_id: null },
       { kind: 'repay', amount: '-3.00', order_id: id, refund_id: null, debt: '0.00' },
     ]);
   });
 
   it('a lapsed hold has repaid the debt in every response, before and after it is written down', async () => {
-    const { id, document, expires_at } = await anOrderOfADebtor();
+    const {
+      open: { id, document, expires_at },
+      shop,
+    } = await anOrderOfADebtor();
     await service.clock.advance({ ms: Date.parse(expires_at) - service.clock.now().getTime() });
     const repaid = { available: '2.00', held: '0.00', debt: '0.00', next_expiry: { amount: '2.00' } };
-    expect(await merchant.wallet(document)).toMatchObject(repaid);
-    expect((await merchant.order({ id })).cashback.to_redeem).toMatchObject({ maximum: '2.00' });
-    const order = await merchant.create({ document });
+    expect(await shop.wallet(document)).toMatchObject(repaid);
+    expect((await shop.order({ id })).cashback.to_redeem).toMatchObject({ maximum: '2.00' });
+    const order = await shop.create({ document });
     expect(order.cashback.to_redeem.available).toBe('2.00');
-    await merchant.credit(document, '1.00');
-    expect(await merchant.wallet(document)).toMatchObject({ available: '3.00', debt: '0.00' });
-    expect((await merchant.movements(document)).slice(-3)).toEqual(['take_back -3.00', 'repay -3.00', 'grant 1.00']);
+    await shop.credit(document, '1.00');
+    expect(await shop.wallet(document)).toMatchObject({ available: '3.00', debt: '0.00' });
+    expect((await shop.movements(document)).slice(-3)).toEqual(['take_back -3.00', 'repay -3.00', 'grant 1.00']);
   });
 
   it('a lower hold repays the debt only with what the order no longer holds', async () => {
-    const { id, document } = await anOrderOfADebtor();
-    const { status, body } = await merchant.hold({ id }, '4.00').answer;
+    const {
+      open: { id, document },
+      shop,
+    } = await anOrderOfADebtor();
+    const { status, body } = await shop.hold({ id }, '4.00').answer;
     expect({ status, ...body.cashback.to_redeem }).toMatchObject({ status: 200, held: '4.00', available: '0.00' });
-    expect(await merchant.wallet(document)).toMatchObject({ available: '0.00', held: '4.00', debt: '2.00' });
-    await merchant.hold({ id }, '4.01').refused(422, 'redemption_exceeds_maximum');
-    expect((await merchant.complete({ id })).cashback.to_redeem.redeemed).toBe('4.00');
+    expect(await shop.wallet(document)).toMatchObject({ available: '0.00', held: '4.00', debt: '2.00' });
+    await shop.hold({ id }, '4.01').refused(422, 'redemption_exceeds_maximum');
+    expect((await shop.complete({ id })).cashback.to_redeem.redeemed).toBe('4.00');
   });
 
   it('debt with one merchant does not affect the wallet with another merchant', async () => {

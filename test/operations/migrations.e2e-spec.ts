@@ -171,7 +171,7 @@ describe('migrations', () => {
       await service.dataSource.query('ALTER TABLE orders RENAME COLUMN policy_away TO policy');
       await service.dataSource.query('RENAME TABLE migrations TO migrations_away');
       while ((await anyone.get('/health/ready')).status === 200) await sleep(100);
-      expect(service.logged.join('')).toContain('5 migrations have not been applied');
+      expect(service.logged.join('')).toContain(`${SCHEMA.migrations.length} migrations have not been applied`);
       await service.dataSource.query('RENAME TABLE migrations_away TO migrations');
     } finally {
       await service.stop();

@@ -76,21 +76,13 @@ describe('PUT /orders/{id}/customer', () => {
       { moved: '5.00', kept: {}, got: { available: '5.00' } },
     ],
     ['all of it is spent', ({ document }) => spend(document, '7.50'), { moved: '0.00', kept: {}, got: {} }],
-    [
-      'a part of it is held',
-      ({ document }) => hold(document, '2.00'),
-      { moved: '5.50', kept: { held: '2.00' }, got: { available: '5.50' } },
-    ],
     ['it has expired', () => service.clock.advance({ days: 11 }), { moved: '0.00', kept: {}, got: {} }],
     [
-      'it has expired except for what is held, and is not swept',
-      async ({ document }) => {
-        const { id } = await hold(document, '2.00');
-        await merchant.hold({ id }, '2.00', service.clock.inMinutes(10_000).toISOString());
-      },
-      { moved: '5.50', kept: { held: '2.00' }, got: { available: '5.50' } },
+      'a part of it was held, and is released',
+      async ({ document }) => merchant.cancel(await hold(document, '2.00')),
+      { moved: '7.50', kept: {}, got: { available: '7.50' } },
     ],
-  ])('when %s, only what is left and not held moves, and a refund takes back no more', async (_, happen, expected) => {
+  ])('when %s, only what is left moves, and a refund takes back no more', async (_, happen, expected) => {
     const order = await merchant.completed();
     const document = aDocument();
     await happen(order);
@@ -108,15 +100,17 @@ describe('PUT /orders/{id}/customer', () => {
     expect(await balanceOf(order.document)).toEqual(of(kept));
   });
 
-  it('what the first customer holds stays theirs when it is released', async () => {
+  it('no cycle of a hold, a correction, a refund and a release leaves cashback that nobody paid for', async () => {
     const order = await merchant.completed();
-    const holding = await hold(order.document, '2.00');
+    const holding = await hold(order.document, '7.50');
     const document = aDocument();
-    await merchant.changeCustomer(order, document);
+    await merchant.changeCustomer(order, document).refused(409, 'cashback_held');
+    expect(await merchant.refund(order, '150.00')).toMatchObject({ cashback_taken_back: '7.50' });
+    await merchant.changeCustomer(order, document).refused(409, 'cashback_held');
     await merchant.cancel(holding);
-    expect(await balanceOf(order.document)).toEqual(of({ available: '2.00' }));
-    expect(await merchant.refund(order, '150.00')).toMatchObject({ cashback_taken_back: '5.50' });
-    expect(await balanceOf(order.document)).toEqual(of({ available: '2.00' }));
+    expect(await merchant.changeCustomer(order, document)).toMatchObject({ moved: '0.00', not_moved: '0.00' });
+    expect(await balanceOf(order.document)).toEqual(of({}));
+    expect(await balanceOf(document)).toEqual(of({}));
   });
 
   it('what a refund returns to the first customer after the correction stays theirs', async () => {
@@ -269,6 +263,52 @@ describe('PUT /orders/{id}/customer errors', () => {
     expect((await merchant.wallet(other)).id).toBeNull();
   });
 
+  it('PUT /orders/{id}/customer returns 409 with the orders that hold what it earned, until they release it', async () => {
+    const order = await merchant.completed();
+    const [first, second, none] = [
+      await hold(order.document, '2.00'),
+      await hold(order.document, '1.00'),
+      await merchant.create({ document: order.document }),
+    ];
+    const other = aDocument();
+    const namesOf = (...orders: Order[]) => orders.map(({ id, external_id }) => ({ id, external_id }));
+    const refused = (...orders: Order[]) => {
+      const members = { held_by: namesOf(...orders), next_action: 'read_existing', retryable: false };
+      return merchant.changeCustomer(order, other).refused(409, 'cashback_held', members);
+    };
+    for (const _attempt of ['first', 'repeated'])
+      expect((await refused(first, second)).detail).toContain(`${first.external_id}, ${second.external_id}`);
+    expect((await merchant.wallet(other)).id).toBeNull();
+    expect(await merchant.order(order)).toMatchObject({ document: order.document, version: order.version });
+    await merchant.hold(first, '0.00');
+    await refused(second);
+    // 404, 400, `invalid_transition` and 412 come first.
+    await merchant
+      .changeCustomer(order, other, { headers: { 'if-match': '"1"' }, body: { document: other, reason: 'x' } })
+      .refused(412, 'precondition_failed');
+    await merchant.changeCustomer(order, order.document).refused(400, 'validation_failed', ['/document']);
+    // It also holds after midnight.
+    await merchant.hold(second, '1.00', service.clock.inMinutes(10_000).toISOString());
+    await merchant.complete(second, { redeem: '0.00' });
+    const changed = await merchant.changeCustomer(order, other);
+    expect(changed).toMatchObject({ moved: '7.50', not_moved: '0.00' });
+    // What holds other cashback of either customer is in no way.
+    await merchant.credit(order.document, '5.00');
+    await merchant.hold(none, '5.00');
+    await hold(other, '7.50');
+    expect(await merchant.changeCustomer(order, other)).toMatchObject({
+      moved: '7.50',
+      created_at: changed.created_at,
+    });
+  });
+
+  it('PUT /orders/{id}/customer names at most 10 of the orders that hold what it earned', async () => {
+    const order = await merchant.completed();
+    for (let n = 0; n < 12; n++) await hold(order.document, '0.10');
+    const { held_by } = await merchant.changeCustomer(order, aDocument()).refused(409, 'cashback_held');
+    expect(held_by).toHaveLength(10);
+  });
+
   it.each([
     ['pending', ['hold', 'amend'], undefined],
     ['expired', ['renew', 'complete'], undefined],
@@ -369,14 +409,30 @@ describe('corrections of a customer at the same time as other requests', () => {
     expect(await balanceOf(other)).toEqual(of({ available: '37.50' }));
   });
 
+  it('of a hold and a correction at once, the correction is refused or the hold finds nothing', async () => {
+    for (let round = 0; round < 6; round++) {
+      const order = await merchant.completed();
+      const holding = await merchant.create({ document: order.document, total: '15.00' });
+      const document = aDocument();
+      const [changed, held] = await Promise.all([
+        merchant.changeCustomer(order, document).answer,
+        merchant.hold(holding, '2.00').answer,
+      ]);
+      expect([changed.status, held.status]).toEqual(held.status === 200 ? [409, 200] : [200, 422]);
+      if (held.status === 200)
+        expect(changed.body).toMatchObject({ code: 'cashback_held', held_by: [{ id: holding.id }] });
+      expect(await balanceOf(document)).toEqual(of(held.status === 200 ? {} : { available: '7.50' }));
+    }
+  });
+
   it('refunds, holds and sweeps at the same time as a correction: nothing is minted, and nobody owes for what did not move', async () => {
     for (let round = 0; round < 6; round++) {
       const order = await merchant.completed();
       const holding = await merchant.create({ document: order.document, total: '15.00' });
       const document = aDocument();
       if (round % 3 === 2) service.clock.skip(10 * 86_400_000);
-      await Promise.all([
-        merchant.changeCustomer(order, document),
+      const [changed] = await Promise.all([
+        merchant.changeCustomer(order, document).answer,
         merchant.refund(order, '75.00'),
         merchant.hold(holding, '2.00').answer,
         merchant.refund(order, '15.00'),
@@ -384,7 +440,9 @@ describe('corrections of a customer at the same time as other requests', () => {
       ]);
       const refunded = await merchant.refund(order, '60.00');
       expect(refunded).toMatchObject({ amount: '60.00' });
-      expect(await merchant.order(order)).toMatchObject({ status: 'refunded', document });
+      if (changed.status === 409) expect(changed.body).toMatchObject({ code: 'cashback_held' });
+      const customer = changed.status === 409 ? order.document : document;
+      expect(await merchant.order(order)).toMatchObject({ status: 'refunded', document: customer });
       // In any order, the second customer got no more than what refunds took back again.
       expect(await balanceOf(document)).toEqual(of({}));
     }

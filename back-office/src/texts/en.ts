@@ -10,7 +10,7 @@ export interface Answer {
 }
 
 /** The members that only some problems have; the codes below say which. */
-export type Members = Record<'maximum' | 'minimum' | 'permission', string>;
+export type Members = Record<'maximum' | 'minimum' | 'permission' | 'heldBy', string>;
 
 export const en = {
   title: 'Back office',
@@ -482,6 +482,8 @@ export const en = {
     external_id_conflict: 'This was done already, with other values. Close, and look at the list.',
     invalid_transition: 'The order has changed, and this is not possible any more. Close, and look at it again.',
     precondition_failed: 'Somebody else has changed the order. Close, and look at it again.',
+    cashback_held: ({ heldBy }: Members) =>
+      `Other orders hold cashback of this order. Complete or cancel them first: ${heldBy}.`,
     redemption_lapsed: 'Say what the customer was charged.',
     redemption_no_longer_available: ({ maximum }: Members) =>
       `Only ${maximum} of cashback is left. Choose "everything".`,

@@ -471,6 +471,8 @@ export const ptBR: Texts = {
     external_id_conflict: 'Isto já foi feito, com outros valores. Feche, e olhe a lista.',
     invalid_transition: 'O pedido mudou, e isto não é mais possível. Feche, e olhe de novo.',
     precondition_failed: 'Outra pessoa mudou o pedido. Feche, e olhe de novo.',
+    cashback_held: ({ heldBy }) =>
+      `Outros pedidos reservam cashback deste pedido. Primeiro conclua ou cancele: ${heldBy}.`,
     redemption_lapsed: 'Diga quanto foi cobrado do cliente.',
     redemption_no_longer_available: ({ maximum }) => `Só restam ${maximum} de cashback. Escolha "tudo".`,
     payments_exceed_total: 'Os pagamentos passam do total.',

@@ -256,6 +256,7 @@ export async function changeCustomer(shop: Shop, dice: Dice): Promise<void> {
     !order.completedAt && order.invalidTransition(),
     move !== undefined && document !== move.request.document && order.invalidTransition(),
     move === undefined && redeemedAmount > 0n && order.invalidTransition(),
+    move === undefined && isHeld(shop, order),
   ];
   const isChange = move === undefined;
   const happen = (): void => {
@@ -268,6 +269,19 @@ export async function changeCustomer(shop: Shop, dice: Dice): Promise<void> {
       ...{ created_at: instant(made.at), created_by: made.by },
     };
   });
+}
+
+/** "while another order holds a part of it: `held_by` names them" */
+function isHeld(shop: Shop, { credit, wallet }: Order): Outcome | false {
+  const holders = credit === undefined ? [] : wallet.holders(credit);
+  const named = holders.map((holder) => shop.orders.find(({ externalId }) => externalId === holder)!);
+  const byId = named.map(({ id, externalId: external_id }) => ({ id, external_id }));
+  const heldBy = (value: unknown): boolean =>
+    isDeepStrictEqual(
+      [...(value as typeof byId)].sort((a, b) => (a.id < b.id ? -1 : 1)),
+      byId.sort((a, b) => (a.id < b.id ? -1 : 1)).slice(0, 10),
+    );
+  return holders.length > 0 && problem('cashback_held', { held_by: heldBy });
 }
 
 function moveCredit(shop: Shop, order: Order, request: Move['request']): Move {

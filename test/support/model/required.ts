@@ -8,7 +8,7 @@ const OUTCOMES: Record<string, string> = {
   'POST /orders':
     '201, 201 replayed, validation_failed, external_id_conflict, payments_exceed_total, earn_amount_exceeds_maximum',
   'PUT /orders/{id}': `${CHANGE}, payments_exceed_total, earn_amount_exceeds_maximum, redemption_exceeds_maximum`,
-  'PUT /orders/{id}/customer': CHANGE,
+  'PUT /orders/{id}/customer': `${CHANGE}, cashback_held`,
   'PUT /orders/{id}/redemption': `${CHANGE}, redemption_below_minimum, redemption_exceeds_maximum`,
   'POST /orders/{id}/complete':
     'of another merchant, 200, malformed_request, invalid_transition, precondition_failed, redemption_lapsed, ' +
@@ -69,6 +69,10 @@ const STATES = [
   'a refund returns to the same credit',
   'a refund leaves a debt',
   'a refund leaves a debt beside what is held',
+  'a refund claims what is held',
+  'a refund claims what is held and has expired',
+  'what is claimed is taken back after a release',
+  'what is claimed is redeemed',
   'a debt is repaid by: grant',
   'a debt is repaid by: earn',
   'a debt is repaid by: release',

@@ -22,6 +22,9 @@ const CHAINS: [number, ...Operation[]][] = [
   [3, grantCashback, createOrder, holdCashback, passTime, holdCashback, passTime, cancelOrder],
   [5, createOrder, holdCashback, completeOrder, passTime, passTime, refundOrder, passTime, passTime, refundOrder],
   [3, grantCashback, createOrder, holdCashback, completeOrder, passTime, passTime, refundOrder, voidGrant],
+  // A refund claims what another order holds, which is then released, redeemed or expired.
+  [3, createOrder, completeOrder, createOrder, holdCashback, refundOrder, holdCashback, cancelOrder],
+  [3, createOrder, completeOrder, createOrder, holdCashback, passTime, refundOrder, passTime, completeOrder],
   // An order gets another customer after its cashback was spent, held, partly taken back, or had expired.
   [4, createOrder, completeOrder, changeCustomer, refundOrder, refundOrder],
   [3, createOrder, completeOrder, refundOrder, passTime, changeCustomer, passTime, refundOrder],

@@ -20,6 +20,8 @@ export interface Credit {
   availableAt: number;
   expiresAt: number;
   expired: bigint;
+  /** What refunds of its order claim of what is held, the oldest first. */
+  readonly claims: { amount: bigint; cause: Cause }[];
 }
 
 /** An amount of a credit that is held or was redeemed. */
@@ -87,6 +89,11 @@ export class Wallet {
     return amountOf([...this.#holds.values()].flat().filter((part) => part.credit === credit));
   }
 
+  /** The orders that hold a part of a credit. */
+  holders(credit: Credit): string[] {
+    return [...this.#holds].flatMap(([order, parts]) => (parts.some((part) => part.credit === credit) ? order : []));
+  }
+
   free(credit: Credit): bigint {
     return credit.remaining - this.heldOf(credit);
   }
@@ -111,8 +118,8 @@ export class Wallet {
     return credit;
   }
 
-  #make(made: Omit<Credit, 'n' | 'remaining' | 'expired'>, cause: Cause): Credit {
-    const credit = { ...made, n: this.credits.length, remaining: made.amount, expired: 0n };
+  #make(made: Omit<Credit, 'n' | 'remaining' | 'expired' | 'claims'>, cause: Cause): Credit {
+    const credit = { ...made, n: this.credits.length, remaining: made.amount, expired: 0n, claims: [] };
     this.credits.push(credit);
     this.#write(made.kind, made.amount, cause, credit);
     return credit;
@@ -139,9 +146,9 @@ export class Wallet {
     if (missing > 0n) throw new Error('the model holds more than is available');
     this.#holds.set(order, kept);
     if (kept.some(({ credit }) => credit.expiresAt <= at)) count('a hold on an expired credit is changed');
-    // "Of a credit that has not expired, it repays debt, and the rest is available. Of an expired credit, it expires
-    // at once."
-    this.#repay('release', cause);
+    // "first what is claimed beyond what is still held, then debt …, then the rest of the claim. Only what is left is
+    // available or, of an expired credit, expires at once."
+    this.#settle('release', cause);
     for (const { credit } of before) {
       if (credit.expiresAt > at || this.free(credit) === 0n) continue;
       count('what is released of an expired credit expires');
@@ -158,6 +165,7 @@ export class Wallet {
     this.#holds.delete(order);
     for (const part of parts) this.#draw('redeem', part.credit, part.amount, cause);
     if (parts.some(({ credit }) => credit.expiresAt <= at)) count('what was held of an expired credit is redeemed');
+    this.#settle('redeem', cause);
     return parts;
   }
 
@@ -180,14 +188,32 @@ export class Wallet {
         this.#write('return', amount, cause, credit);
       }
     }
-    this.#repay('return', cause);
+    this.#settle('return', cause);
   }
 
-  /** "from what is not held of the order's own credit, then of others by expiry, also pending ones" */
+  /** "from what is not held of the order's own credit; then what other orders hold of it is claimed" */
   takeBack(amount: bigint, own: Credit | undefined, cause: Cause): void {
     let missing = amount;
-    const isOpen = own !== undefined && own.expiresAt > cause.at;
-    for (const credit of [...(isOpen ? [own] : []), ...this.open(cause.at)])
+    if (own !== undefined && own.expiresAt > cause.at)
+      missing -= this.#draw('take_back', own, min(this.free(own), missing), cause);
+    const claimed = own === undefined ? 0n : min(this.heldOf(own) - this.claimed(own), missing);
+    if (claimed > 0n) {
+      count(
+        own!.expiresAt > cause.at ? 'a refund claims what is held' : 'a refund claims what is held and has expired',
+      );
+      own!.claims.push({ amount: claimed, cause });
+    }
+    this.#takeFromOthers(missing - claimed, cause);
+  }
+
+  claimed(credit: Credit): bigint {
+    return sum(credit.claims.map(({ amount }) => amount));
+  }
+
+  /** "then from the others by expiry; pending ones count" */
+  #takeFromOthers(amount: bigint, cause: Cause): void {
+    let missing = amount;
+    for (const credit of this.open(cause.at))
       missing -= this.#draw('take_back', credit, min(this.free(credit), missing), cause);
     // "The rest becomes debt."
     if (missing === 0n) return;
@@ -211,6 +237,30 @@ export class Wallet {
   void(credit: Credit, at: number, by: By): bigint {
     const cause = { at, by, store: null };
     return sum(this.madeFrom(credit).map((one) => this.#draw('void', one, this.free(one), cause)));
+  }
+
+  /** "What is claimed is never more than what is held, and beside it nothing of the credit is free." */
+  #settle(what: string, cause: Cause): void {
+    const claimed = [...this.credits].sort(byExpiry).filter(({ claims }) => claims.length > 0);
+    for (const credit of claimed) this.#takeClaimed(credit, this.claimed(credit) - this.heldOf(credit), what, cause);
+    this.#repay(what, cause);
+    for (const credit of claimed) this.#takeClaimed(credit, min(this.claimed(credit), this.free(credit)), what, cause);
+  }
+
+  #takeClaimed(credit: Credit, amount: bigint, what: string, { at }: Cause): void {
+    let missing = amount;
+    for (const claim of credit.claims) {
+      const part = min(claim.amount, missing);
+      if (part <= 0n) continue;
+      claim.amount -= part;
+      missing -= part;
+      const cause = { ...claim.cause, at };
+      const taken = this.#draw('take_back', credit, min(this.free(credit), part), cause);
+      if (taken > 0n) count(`what is claimed is taken back after a ${what}`);
+      if (taken > 0n && credit.expiresAt <= at) count('what is claimed of an expired credit is taken back');
+      if (taken < part) count('what is claimed is redeemed');
+      this.#takeFromOthers(part - taken, cause);
+    }
   }
 
   /** "New cashback …, what a refund returns and what a hold releases repay it first, by expiry." */

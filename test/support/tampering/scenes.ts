@@ -81,7 +81,8 @@ async function makeReturned(service: Service, note: Note): Promise<void> {
 
 /**
  * Holds and credits whose dates have passed: written off with the order's hold (`lapsed`) or without one (`settled`),
- * still held (`overdue`), or not expired (`expired`). What an expired order releases repays a debt (`owing`).
+ * still held (`overdue`), or not expired (`expired`). What an expired order releases repays a debt (`owing`). What is
+ * held of a refunded order is claimed (`claimed`).
  */
 async function makeLapsed(service: Service, merchant: TestMerchant, note: Note): Promise<void> {
   const soon = { expiresAt: after(service.clock.now(), 20 * MINUTE_MS) };
@@ -94,11 +95,22 @@ async function makeLapsed(service: Service, merchant: TestMerchant, note: Note):
   for (const [name, , order] of made) if (['expired', 'lapsed'].includes(name)) await merchant.hold(order, '10.00');
   const expires_at = after(service.clock.now(), 7 * DAY_MS).toISOString();
   await merchant.hold(made[3]![2], '10.00', expires_at);
-  // All of the cashback is held when its order is refunded, so that there is a debt, which the expiry repays.
-  const sold = await merchant.completed();
-  const owing = await merchant.create({ document: sold.document });
+  // All that the order earned is spent when it is refunded, so that there is a debt, which the expiry repays.
+  const owing = await merchant.create();
+  const { document: debtor } = owing;
+  await merchant.credit(debtor, '7.50');
   await merchant.hold(owing, '7.50');
+  const sold = await merchant.completed({ document: debtor });
+  await merchant.completed({ document: debtor, total: '15.00' }, { redeem: '7.50' });
   await merchant.refund(sold, '150.00', { external_id: 'DEV-1' });
+  const claimed = await merchant.completed({ store: 'SP-014' });
+  const holding = await merchant.create({ document: claimed.document, expires_at });
+  await merchant.hold(holding, '5.00');
+  await merchant.refund(claimed, '60.00', { external_id: 'DEV-1' });
+  await merchant.refund(claimed, '30.00', { external_id: 'DEV-2' });
+  service.clock.skip(1000);
+  await merchant.hold(holding, '4.60');
+  await note('claimed', merchant, claimed.document, claimed.id);
   await service.clock.advance({ minutes: 31 });
   for (const [name, document] of made) if (name !== 'expired') await merchant.credit(document, '1.00');
   for (const [name, document, { id }] of made) await note(name, merchant, document, id);
@@ -181,14 +193,12 @@ async function makeRenewed(service: Service, merchant: TestMerchant, note: Note)
 }
 
 /**
- * An order that was refunded, and gets another customer: of the 6.75 that are left, 2.50 were spent and 1.00 is held,
- * so 3.25 move. Then it is refunded again. The other order (`stayed`) had nothing that could move.
+ * An order that was refunded, and gets another customer: of the 6.75 that are left, 3.50 were spent, so 3.25 move. Then it is refunded again. The other order (`stayed`) had nothing that could move.
  */
 async function makeMoved(merchant: TestMerchant, note: Note): Promise<void> {
   const order = await merchant.completed({ store: 'SP-014' });
   const { document } = order;
-  await merchant.completed({ document, total: '15.00' }, { redeem: '2.50' });
-  await merchant.hold(await merchant.create({ document, total: '15.00' }), '1.00');
+  await merchant.completed({ document, total: '15.00' }, { redeem: '3.50' });
   await merchant.refund(order, '15.00', { external_id: 'DEV-1' });
   const right = aDocument();
   await merchant.changeCustomer(order, right);
