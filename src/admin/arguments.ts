@@ -6,6 +6,7 @@ import { type Permission, PERMISSIONS } from '../common/caller.js';
 import { isDocument, withoutPunctuation } from '../common/document.js';
 import { isCalendarDay, isInstant } from '../common/instants.js';
 import { MONEY_PATTERN, parseMoney } from '../common/money.js';
+import { textFault, type TextKind } from '../common/texts.js';
 import { isSamePaymentMethod } from '../merchants/policy.js';
 
 /** Parsers of the command line's values. A refused value is an error with exit code 1. */
@@ -43,8 +44,13 @@ const textThat =
     return text;
   };
 
-const textOf = (most: number): ((text: string) => string) =>
-  textThat((text) => text.trim() !== '' && [...text].length <= most, `It must be 1 to ${most} characters.`);
+const textOf =
+  (kind: TextKind, most: number) =>
+  (text: string): string => {
+    const fault = textFault(kind, most, true)(text);
+    if (fault !== undefined) throw new InvalidArgumentError(`It ${fault}.`);
+    return text;
+  };
 
 const plainDocument = textThat(isDocument, 'It must be a CPF of 11 digits or a CNPJ of 14 characters.');
 const documentNumber = (text: string): string => plainDocument(withoutPunctuation(text));
@@ -64,11 +70,11 @@ export const email = textThat((text) => isEmail(text), 'It must be an email addr
 
 export const timeZone = textThat(isTimeZone, 'It must be an IANA time zone, such as America/Sao_Paulo.');
 
-export const shortText = textOf(200);
-
-export const noteText = textOf(500);
-
-export const userName = textOf(100);
+export const merchantName = textOf('name', 200);
+export const userName = textOf('name', 100);
+export const reasonText = textOf('reason', 500);
+export const noteText = textOf('note', 500);
+export const externalId = textOf('id', 100);
 
 /** Permissions, separated by commas; `all` is each of them. */
 export function permissions(text: string): Permission[] {
@@ -78,9 +84,6 @@ export function permissions(text: string): Permission[] {
     return PERMISSIONS.filter((permission) => given.includes(permission));
   throw new InvalidArgumentError(`It must be all, or some of ${PERMISSIONS.join(',')}.`);
 }
-
-/** The limits are those of an order's external ID. */
-export const externalId = textOf(100);
 
 /** A rate of 0 % to 100 % with its unit, `5%` or `500bps`, in basis points: a bare `5` can mean either. */
 export function rate(text: string): number {
@@ -104,6 +107,7 @@ export function earnRate(text: string, before: EarnRates = {}): EarnRates {
   const [method, bps] = [text.slice(0, Math.max(at, 0)), rate(text.slice(at + 1))];
   const { general, byPaymentMethod = {} } = before;
   const isKnown = Object.keys(byPaymentMethod).some((other) => isSamePaymentMethod(other, method));
+  if (at > 0) externalId(method);
   if (at === 0) throw new InvalidArgumentError('It must name a payment method before the =, such as pix=7%.');
   if (at < 0 ? general !== undefined : isKnown)
     throw new InvalidArgumentError(at < 0 ? 'The general rate is given twice.' : `${method} already has a rate.`);

@@ -16,7 +16,7 @@ import {
   instant,
   noteText,
   positiveMoney,
-  shortText,
+  reasonText,
   withDocument,
 } from './arguments.js';
 import { runChange, runWithServices } from './application.js';
@@ -65,7 +65,7 @@ export function cashbackCommands(): Command {
         "last day on which it can be spent; default: according to the merchant's policy",
         day,
       )
-      .option('--reason <text>', 'the reason, which customers see', shortText)
+      .option('--reason <text>', 'the reason, which customers see', reasonText)
       .option('--note <text>', 'a note for staff', noteText)
       .option('--store <store>', 'the store that grants it', externalId),
   ).action(async (options: GrantOptions) => grant(options, await documentOf(options)));
@@ -95,7 +95,7 @@ function addVoid(cashback: Command): void {
     )
     .option('--since <instant>', 'with --user: from when on, such as 2026-11-20T14:30:00-03:00', instant)
     .option('--yes', 'with --user: voids the grants')
-    .option('--reason <text>', 'the reason, for your records', shortText)
+    .option('--reason <text>', 'the reason, for your records', reasonText)
     .addOption(limitOption())
     .action(({ user, ...options }: VoidOptions) =>
       user === undefined ? voidGrant(options) : voidOfUser(user, options),

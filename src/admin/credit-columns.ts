@@ -2,7 +2,7 @@ import { withoutPunctuation } from '../common/document.js';
 
 /** How a column of a file is read. */
 interface Column {
-  /** Returns the value as the API takes it. */
+  /** Returns the value, which has no blanks around it, as the API takes it. */
   read: (text: string) => string;
   /** Says what is wrong with a refused value, where the API's rules would say what a file need not have. */
   faultOf?: (text: string) => string | undefined;
@@ -13,7 +13,7 @@ const DAY: Column = { read: plainDay, faultOf: dayFault };
 
 /** The members of `POST /grants` that a file can have as columns, in any order. */
 export const COLUMNS: ReadonlyMap<string, Column> = new Map([
-  ['document', { read: (text) => withoutPunctuation(text.trim()), faultOf: documentFault }],
+  ['document', { read: withoutPunctuation, faultOf: documentFault }],
   ['amount', { read: plainAmount, faultOf: amountFault }],
   ['external_id', TEXT],
   ['available_on', DAY],
@@ -24,14 +24,13 @@ export const COLUMNS: ReadonlyMap<string, Column> = new Map([
 ]);
 
 /** `1.234,56` as the API writes it, `1234.56`. The API's rules refuse what can be read in two ways, such as `1.234`. */
-function plainAmount(text: string): string {
-  const amount = text.trim();
+function plainAmount(amount: string): string {
   return /^(\d+|\d{1,3}(\.\d{3})+),\d+$/.test(amount) ? amount.replaceAll('.', '').replace(',', '.') : amount;
 }
 
 /** `31/12/2026` as the API writes it. `1/2/2026` is refused: who writes no zeros may begin with the month. */
 function plainDay(text: string): string {
-  return text.trim().replace(/^(\d{2})\/(\d{2})\/(\d{4})$/, '$3-$2-$1');
+  return text.replace(/^(\d{2})\/(\d{2})\/(\d{4})$/, '$3-$2-$1');
 }
 
 const AMOUNTS = 'such as "1500,00", "1.500,00" or "1500.00"';
@@ -56,7 +55,7 @@ function dayFault(): string {
 
 /** A spreadsheet can take a CPF for a number: then it removes leading zeros, or writes `5,29982E+10`. */
 function documentFault(text: string): string | undefined {
-  return /^\s*(\d{1,10}|\d{12,13}|\d([.,]\d+)?E\+?\d+)\s*$/i.test(text)
+  return /^(\d{1,10}|\d{12,13}|\d([.,]\d+)?E\+?\d+)$/i.test(text)
     ? 'must be a CPF of 11 digits or a CNPJ of 14 characters: a spreadsheet may have changed it, so format the column as text'
     : undefined;
 }

@@ -21,40 +21,39 @@ export type CreditLine =
 /** What tells Excel the separator, and no other program anything. */
 const SEPARATOR_LINE = /^"?sep=[,;]"?$/i;
 
-interface Layout {
-  separator: ',' | ';';
-  columns: string[];
+/** A record of a file: the number of its first line, and its fields if it has no error. */
+interface CsvRecord {
+  number: number;
+  fields: string[];
+  error: string | undefined;
 }
 
 /**
- * Reads the grants of a CSV file, line by line.
+ * Reads the grants of a CSV file.
  *
  * @param rules the rules of `POST /grants`.
- * @throws Error if the first line does not name the columns.
+ * @throws Error if the first line does not name the columns, or if `recordsOf` throws.
  */
 export async function* creditsOf(
   chunks: AsyncIterable<Buffer>,
   rules: RequestValidationPipe,
 ): AsyncGenerator<CreditLine, void> {
-  let layout: Layout | undefined;
-  for await (const line of linesOf(chunks)) {
-    if (line.number === 1 && 'text' in line && SEPARATOR_LINE.test(line.text)) continue;
-    if (layout === undefined) layout = layoutOf(line);
-    else if (!('text' in line) || line.text.replaceAll(layout.separator, '').trim() !== '')
-      yield creditOf(line, layout, rules);
+  let columns: string[] | undefined;
+  for await (const record of recordsOf(chunks)) {
+    if (columns === undefined) columns = columnsOf(record);
+    else if (record.error !== undefined || record.fields.some((field) => field.trim() !== ''))
+      yield creditOf(record, columns, rules);
   }
-  if (layout === undefined) throw new Error('the file is empty');
+  if (columns === undefined) throw new Error('the file is empty');
 }
 
-function layoutOf(line: Line): Layout {
-  const header = 'text' in line ? line.text : '';
-  const separator = header.includes(';') ? ';' : ',';
-  const columns = fieldsOf(header, separator)?.map(columnOf) ?? [];
+function columnsOf({ fields, error }: CsvRecord): string[] {
+  const columns = error === undefined ? fields.map(columnOf) : [];
   const known = [...COLUMNS.keys(), `${METADATA}<key>`].join(',');
   const isComplete = REQUIRED.every((name) => columns.includes(name));
   if (!isComplete || !columns.every(isColumn) || new Set(columns).size < columns.length)
     throw new Error(`the first line must name columns of ${known}; ${REQUIRED.join(',')} are required`);
-  return { separator, columns };
+  return columns;
 }
 
 /** `External ID` is `external_id`. Keys of metadata stay as they are. */
@@ -66,15 +65,12 @@ function columnOf(name: string): string {
 const isColumn = (name: string): boolean =>
   COLUMNS.has(name) || (name.startsWith(METADATA) && METADATA_KEY.test(name.slice(METADATA.length)));
 
-function creditOf(line: Line, { separator, columns }: Layout, rules: RequestValidationPipe): CreditLine {
-  const { number } = line;
-  if ('error' in line) return { number, errors: [line.error] };
-  const fields = fieldsOf(line.text, separator);
-  if (fields === undefined) return { number, errors: ['the quotes are not closed, or text is next to them'] };
+function creditOf({ number, fields, error }: CsvRecord, columns: string[], rules: RequestValidationPipe): CreditLine {
+  if (error !== undefined) return { number, errors: [error] };
   if (fields.length !== columns.length)
     return { number, errors: [`has ${fields.length} fields instead of ${columns.length}`] };
   const given = new Map(
-    columns.map((name, at) => [name, fields[at]!] as const).filter(([, text]) => text.trim() !== ''),
+    columns.map((name, at) => [name, fields[at]!.trim()] as const).filter(([, text]) => text !== ''),
   );
   try {
     const valid = rules.transform(contentOf(given), { type: 'body', metatype: CreateGrantDto }) as CreateGrantDto;
@@ -114,10 +110,43 @@ export function errorsOf(problem: Problem, given?: ReadonlyMap<string, string>):
 /** The longest line that is read. A longer one is reported and skipped, so that memory stays bounded. */
 const MAX_LINE_BYTES = 65_536;
 
-/** A line of a file: its number, from 1, and its text, or the error with which it could not be read. */
-type Line = { number: number; text: string } | { number: number; error: string };
+/**
+ * Reads the records of a file (RFC 4180). Text in quotes can have line breaks, so what is between quotes is never read
+ * as a line of its own. No column allows line breaks: such a record is one error.
+ *
+ * @throws Error if where a record ends is not known: text follows closed quotes, or quotes are not closed in time.
+ */
+export async function* recordsOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<CsvRecord, void> {
+  let separator: string | undefined;
+  let open: Pick<Line, 'number' | 'bytes'> | undefined;
+  const unclosed = (number: number): Error =>
+    new Error(`line ${number}: a quote is not closed within ${MAX_LINE_BYTES} bytes`);
+  for await (const line of linesOf(chunks)) {
+    if (line.number === 1 && SEPARATOR_LINE.test(line.text)) continue;
+    separator ??= line.text.includes(';') ? ';' : ',';
+    const { number, bytes } = open ?? { number: line.number, bytes: 0 };
+    // What continues a text in quotes is read like a line that begins with them.
+    const [fields, faults] = fieldsOf(open ? `"${line.text}` : line.text, separator);
+    const isOpen = faults.delete('CSV_QUOTE_NOT_CLOSED');
+    const fault = faults.delete('INVALID_OPENING_QUOTE') ? 'a text has a quote and is not in quotes' : undefined;
+    const error = open ? `lines ${number} to ${line.number} are one record: a text has a line break` : line.error;
+    if ((open || isOpen) && bytes + line.bytes > MAX_LINE_BYTES) throw unclosed(number);
+    if (faults.size > 0) throw new Error(`line ${line.number}: text follows a closed quote; a quote in a text is ""`);
+    open = isOpen ? { number, bytes: bytes + line.bytes } : undefined;
+    if (!isOpen) yield { number, fields, error: error ?? fault };
+  }
+  if (open) throw unclosed(open.number);
+}
 
-const LINE_FEED = 0x0a;
+/** A line of a file: its number, from 1, its size, and its text, also if that is refused with an error. */
+interface Line {
+  number: number;
+  bytes: number;
+  text: string;
+  error?: string | undefined;
+}
+
+const [LINE_FEED, QUOTE] = [0x0a, 0x22];
 
 /**
  * Splits bytes into lines, which end with LF or CRLF. Each line is decoded separately, so a bad one does not affect
@@ -127,16 +156,19 @@ async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<Line> {
   let number = 0;
   let parts: Buffer[] = [];
   let bytes = 0;
+  let hasQuote = false;
   const decoded = lineDecoder();
   const add = (part: Buffer): void => {
     bytes += part.length;
+    hasQuote ||= part.includes(QUOTE);
     if (bytes <= MAX_LINE_BYTES) parts.push(part);
   };
   const end = (): Line => {
-    const line =
-      bytes > MAX_LINE_BYTES ? { error: `is longer than ${MAX_LINE_BYTES} bytes` } : decoded(Buffer.concat(parts));
-    [parts, bytes] = [[], 0];
-    return { number: ++number, ...line };
+    // Quotes in what is not read could be open at its end.
+    const tooLong = { text: hasQuote ? '"' : '', error: `is longer than ${MAX_LINE_BYTES} bytes` };
+    const line = { number: ++number, bytes, ...(bytes > MAX_LINE_BYTES ? tooLong : decoded(Buffer.concat(parts))) };
+    [parts, bytes, hasQuote] = [[], 0, false];
+    return line;
   };
   for await (const chunk of chunks) {
     let from = 0;
@@ -154,27 +186,24 @@ async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<Line> {
  * Returns a decoder of lines. The first line that is not ASCII decides about the encoding of the file, as does a byte
  * order mark, which is dropped. A line in another one is refused, because its characters can only be guessed.
  */
-function lineDecoder(): (line: Buffer) => { text: string } | { error: string } {
+function lineDecoder(): (line: Buffer) => Pick<Line, 'text' | 'error'> {
   let encoding: 'UTF-8' | 'Windows-1252' | undefined;
   return (line) => {
-    const own = isAscii(line) ? encoding : isUtf8(line) ? 'UTF-8' : 'Windows-1252';
-    encoding ??= own;
-    if (own !== encoding) return { error: `is not ${encoding} like the lines before it` };
+    const own = isAscii(line) ? (encoding ?? 'UTF-8') : isUtf8(line) ? 'UTF-8' : 'Windows-1252';
+    if (!isAscii(line)) encoding ??= own;
     // `TextDecoder` of some supported Node versions takes Windows-1252 for ISO 8859-1.
-    return { text: iconv.decode(line, encoding ?? 'UTF-8').replace(/\r$/, '') };
+    const text = iconv.decode(line, own).replace(/\r+$/, '');
+    if (own !== (encoding ?? own)) return { text, error: `is not ${encoding} like the lines before it` };
+    if (own !== 'UTF-8' && text.includes('\ufffd'))
+      return { text, error: 'has a byte that Windows-1252 does not define' };
+    return { text, error: /[\r\u2028\u2029]/.test(text) ? 'a text has a line break' : undefined };
   };
 }
 
-/**
- * Splits a line into fields (RFC 4180). A field contains no line break: otherwise one open quote would spoil all later
- * lines.
- *
- * @returns undefined if the quotes are not closed, or if text is before or after them.
- */
-function fieldsOf(line: string, separator: ',' | ';'): string[] | undefined {
-  try {
-    return parse(line, { delimiter: separator, recordDelimiter: '\n' })[0];
-  } catch {
-    return undefined;
-  }
+/** Splits a line into fields. @returns them, without blanks around them and quotes, and the codes of faults. */
+function fieldsOf(line: string, delimiter: string): [fields: string[], faults: Set<string>] {
+  const faults = new Set<string>();
+  const onSkip = (error?: { code: string }): undefined => void faults.add(error?.code ?? '');
+  const options = { delimiter, recordDelimiter: '\n', trim: true, skipRecordsWithError: true, onSkip };
+  return [parse(line, options)[0] ?? [], faults];
 }

@@ -9,7 +9,7 @@ import { Config } from '../config/config.js';
 import { RequestValidationPipe } from '../http/validation.pipe.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import type { Policy } from '../merchants/policy.js';
-import { type CreditLine, creditsOf, errorsOf } from './credit-file.js';
+import { type CreditLine, creditsOf, errorsOf, recordsOf } from './credit-file.js';
 import { digestOf, type FirstLine, type GrantLine, GrantTurns, type LineOutcome } from './grant-turns.js';
 
 /** The number of grants in a transaction. Orders of its customers wait for its commit. */
@@ -18,6 +18,7 @@ const GRANTS_PER_TRANSACTION = 50;
 /** The number of transactions that run at once, if the pool has that many connections. */
 const LANES = 4;
 
+const MOST_SPELLINGS = 100_000;
 const TERMINAL_INTERVAL_MS = 500;
 const LOG_INTERVAL_MS = 5000;
 
@@ -48,7 +49,10 @@ export async function importCredits(
 ): Promise<{ summary: ImportSummary; grantedCents: number }> {
   const [config, grants] = [services.get(Config), services.get(GrantsService)];
   const { policy } = await services.get(MerchantsService).get(merchantId);
-  const { size } = await stat(file);
+  const found = await stat(file);
+  if (!found.isFile()) throw new Error('--file must be a file, because it is read twice');
+  // Only the whole file tells that no text in quotes is read as lines.
+  for await (const record of recordsOf(createReadStream(file))) void record;
   const stream = createReadStream(file);
   const lines = creditsOf(stream, new RequestValidationPipe(config));
   const report = new ImportReport(policy, isDryRun);
@@ -65,7 +69,9 @@ export async function importCredits(
   const lane = async (): Promise<void> => {
     for (let batch = await nextBatch(); batch.lines.length > 0; batch = await nextBatch()) {
       report.count(batch.lines, await batch.granting);
-      progress.show(() => `${Math.floor((100 * stream.bytesRead) / Math.max(size, 1))} % read: ${report.sentence}`);
+      progress.show(
+        () => `${Math.floor((100 * stream.bytesRead) / Math.max(found.size, 1))} % read: ${report.sentence}`,
+      );
     }
   };
   const lanes = Math.min(LANES, config.DATABASE_POOL_SIZE);
@@ -96,6 +102,9 @@ class ImportReport {
   readonly summary: ImportSummary = { lines: 0, granted: 0, existing: 0, bad: 0 };
   grantedCents = 0;
   readonly #aboveMaximum: number[] = [];
+  readonly #lookAlikes: number[] = [];
+  /** External IDs by their normal form. Memory stays bounded, so those of lines far away are not compared. */
+  readonly #spellings = new Map<string, string>();
 
   constructor(
     private readonly policy: Policy,
@@ -109,9 +118,9 @@ class ImportReport {
 
   isGrant(line: CreditLine): line is GrantLine {
     this.summary.lines++;
-    if ('grant' in line) return true;
-    this.#printBad(line.number, line.externalId, line.errors);
-    return false;
+    if ('grant' in line) this.#compare(line);
+    else this.#printBad(line.number, line.externalId, line.errors);
+    return 'grant' in line;
   }
 
   count(batch: readonly GrantLine[], outcomes: readonly LineOutcome[]): void {
@@ -126,12 +135,23 @@ class ImportReport {
   }
 
   warn(): void {
-    const [first] = this.#aboveMaximum.sort((a, b) => a - b);
-    if (first === undefined) return;
-    const maximum = formatMoney(this.policy.grantMaximumCents);
     const granted = this.isDryRun ? 'lines that would be granted' : 'granted lines';
-    const lines = `${this.#aboveMaximum.length} ${granted}, the first of them line ${first},`;
-    console.error(`warning: ${lines} are above the merchant's maximum of ${maximum}`);
+    const maximum = formatMoney(this.policy.grantMaximumCents);
+    this.#warnOf(this.#aboveMaximum, granted, `are above the merchant's maximum of ${maximum}`);
+    this.#warnOf(this.#lookAlikes, 'lines', 'have an external_id that looks like the different one of an earlier line');
+  }
+
+  #warnOf(numbers: number[], lines: string, what: string): void {
+    const [first] = numbers.sort((a, b) => a - b);
+    if (first === undefined) return;
+    console.error(`warning: ${numbers.length} ${lines}, the first of them line ${first}, ${what}`);
+  }
+
+  #compare({ number, grant: { externalId } }: GrantLine): void {
+    const normal = externalId.normalize();
+    if ((this.#spellings.get(normal) ?? externalId) !== externalId) this.#lookAlikes.push(number);
+    if (this.#spellings.size >= MOST_SPELLINGS) this.#spellings.clear();
+    this.#spellings.set(normal, externalId);
   }
 
   #printBad(line: number, externalId: string | undefined, errors: string[]): void {

@@ -3,7 +3,7 @@ import type { Merchant } from '../merchants/merchant.entity.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import type { Policy } from '../merchants/policy.js';
 import type { PolicyVersion } from '../merchants/policy-version.entity.js';
-import { day, shortText } from './arguments.js';
+import { day, merchantName } from './arguments.js';
 import { type PolicyOptions, policyOf, withPolicyOptions } from './policy-options.js';
 import { runChange, runWithServices } from './application.js';
 import { printRows, type Row, toJson } from './rows.js';
@@ -45,7 +45,7 @@ function addCreate(merchant: Command): void {
     merchant
       .command('create')
       .description('create a merchant')
-      .requiredOption('--name <name>', "the merchant's name", shortText),
+      .requiredOption('--name <name>', "the merchant's name", merchantName),
   ).action(({ name = '', ...options }: PolicyOptions & { name?: string }) => {
     const policy = policyOf(options);
     return runChange('merchant create', { name, policy: toJson(policy) }, async (services) =>
@@ -60,7 +60,7 @@ function addSet(merchant: Command): void {
       .command('set')
       .description('change a merchant; existing orders keep their policy')
       .argument('<merchant>', 'the merchant')
-      .option('--name <name>', "the merchant's name", shortText)
+      .option('--name <name>', "the merchant's name", merchantName)
       .option('--from <day>', 'the first of some days for which only these rules change, such as 2026-11-27', day)
       .option('--through <day>', 'the last of these days', day)
       .option('--remove', 'remove the rules of these days; those that have begun end in a minute'),

@@ -7,8 +7,9 @@ export function isDocument(text: string): boolean {
   return DOCUMENT_PATTERN.test(text);
 }
 
-/** `529.982.247-25` as it is stored, `52998224725`. */
-export const withoutPunctuation = (text: string): string => text.replace(/[./-]/g, '');
+/** `529.982.247-25` as it is stored, `52998224725`, also with the dashes, blanks and wide digits of other programs. */
+export const withoutPunctuation = (text: string): string =>
+  text.normalize('NFKC').replace(/[./\s\u2212\p{Pd}\p{Cf}]/gu, '');
 
 /** `52998224725` as people write it, also if some of it is masked. Texts of other lengths stay. */
 export const withPunctuation = (text: string): string =>

@@ -21,6 +21,9 @@ export const hasColumn = (runner: QueryRunner, table: string, column: string): P
 export const hasIndex = (runner: QueryRunner, table: string, index: string): Promise<boolean> =>
   exists(runner, 'statistics WHERE table_schema = DATABASE() AND table_name = ? AND index_name = ?', [table, index]);
 
+export const hasConstraint = (runner: QueryRunner, name: string): Promise<boolean> =>
+  exists(runner, 'table_constraints WHERE table_schema = DATABASE() AND constraint_name = ?', [name]);
+
 /**
  * Records the expression of a generated column. TypeORM compares the entity with this record, because servers do not
  * return an expression exactly as it was written.

@@ -19,6 +19,7 @@ import { UUID } from '../common/ids.js';
 import { MONEY_PATTERN, parseMoney } from '../common/money.js';
 import { isCalendarDay, isInstant } from '../common/instants.js';
 import { MAX_METADATA_MEMBERS, MAX_METADATA_VALUE, METADATA_KEY } from '../common/metadata.js';
+import { type FaultOf, isLine, textFault, type TextKind, textPattern } from '../common/texts.js';
 import { Converted, toDto } from './to-dto.js';
 
 /** The group of rules that apply only if DOCUMENT_CHECK_DIGITS is on. */
@@ -59,13 +60,8 @@ export function IsAtMost(member: string): PropertyDecorator {
   });
 }
 
-/** An ID or a name that the caller chooses: 1 to 100 characters, without control characters and lone surrogates. */
-export function IsCallerId(): PropertyDecorator {
-  return applyDecorators(
-    rule('isCallerId', callerIdFault),
-    ApiProperty({ type: String, minLength: 1, maxLength: 100 }),
-  );
-}
+/** An ID that the caller chooses. */
+export const IsCallerId = (): PropertyDecorator => IsText('id', 100);
 
 /** The ID of an API user, or the word for the operator. */
 export function IsUserId(): PropertyDecorator {
@@ -79,13 +75,11 @@ export function IsUserId(): PropertyDecorator {
   );
 }
 
-/** @param isFilled whether it must say something. */
-export function IsText(maximum: number, { isFilled = false } = {}): PropertyDecorator {
-  const faultOf: FaultOf = (value) =>
-    isFilled && typeof value === 'string' && value.trim() === '' ? 'must not be empty' : textFault(maximum)(value);
+/** A text of the caller. @param isFilled whether it must say something. */
+export function IsText(kind: TextKind, maximum: number, isFilled = isLine(kind)): PropertyDecorator {
   return applyDecorators(
-    rule('isText', faultOf),
-    ApiProperty({ type: String, ...(isFilled && { minLength: 1 }), maxLength: maximum }),
+    rule('isText', textFault(kind, maximum, isFilled)),
+    ApiProperty({ type: String, ...(isFilled && { minLength: 1 }), maxLength: maximum, pattern: textPattern(kind) }),
   );
 }
 
@@ -189,11 +183,6 @@ export function IsDay(): PropertyDecorator {
   return applyDecorators(rule('isDay', dayFault), ApiProperty({ type: String, format: 'date' }));
 }
 
-/** Says what is wrong with a value, as a text for the caller; undefined if nothing is. */
-export type FaultOf = (value: unknown) => string | undefined;
-
-const CONTROL_CHARACTER = /\p{Cc}/u;
-
 /** What is wrong with a short text that is not money. The first pattern that matches decides. */
 const MONEY_FAULTS: [RegExp, string][] = [
   [/^\d+,\d+$/, 'must have a point as decimal separator'],
@@ -223,26 +212,6 @@ export const documentFault: FaultOf = (value) => {
   return 'must be a CPF of 11 digits or a CNPJ of 14 characters (twelve digits or capital letters, then two digits)';
 };
 
-export const callerIdFault: FaultOf = (value) => {
-  if (value === '') return 'must not be empty';
-  if (typeof value === 'string' && CONTROL_CHARACTER.test(value)) return 'must not have control characters';
-  return textFault(100)(value);
-};
-
-/**
- * Text of at most `maximum` characters that the database can store: a lone surrogate, such as `"\ud800"` in JSON,
- * cannot be encoded in UTF-8.
- */
-export const textFault =
-  (maximum: number): FaultOf =>
-  (value) => {
-    if (typeof value === 'number') return 'must be a string, in quotes';
-    if (typeof value !== 'string') return `must be a string of at most ${maximum} characters`;
-    if (!value.isWellFormed()) return 'must be valid Unicode';
-    // Code points count, not UTF-16 code units.
-    return value.length <= maximum || [...value].length <= maximum ? undefined : `has more than ${maximum} characters`;
-  };
-
 export const instantFault: FaultOf = (value) => {
   if (isInstant(value)) return undefined;
   if (typeof value === 'string' && isInstant(`${value}Z`)) return 'must end with Z, or with an offset such as -03:00';
@@ -263,10 +232,15 @@ export function ApiMetadata({ isLimited = false } = {}): PropertyDecorator {
   return ApiProperty({
     type: 'object',
     ...(isLimited && { maxProperties: MAX_METADATA_MEMBERS, propertyNames: { pattern: METADATA_KEY.source } }),
-    additionalProperties: { type: 'string', ...(isLimited && { maxLength: MAX_METADATA_VALUE }) },
+    additionalProperties: {
+      type: 'string',
+      ...(isLimited && { maxLength: MAX_METADATA_VALUE, pattern: textPattern('note') }),
+    },
     example: { store: 'SP-014', till: '3' },
   });
 }
+
+const metadataFault = textFault('note', MAX_METADATA_VALUE);
 
 function faultOf(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
@@ -275,6 +249,6 @@ function faultOf(value: unknown): string | undefined {
   if (members.length > MAX_METADATA_MEMBERS) return `must have at most ${MAX_METADATA_MEMBERS} members`;
   const [key] = members.find(([name]) => !METADATA_KEY.test(name)) ?? [];
   if (key !== undefined) return 'must have keys of 1 to 40 characters, which are A-Z, a-z, 0-9, "_", "." and "-"';
-  const wrong = members.find(([, text]) => textFault(MAX_METADATA_VALUE)(text) !== undefined);
-  return wrong && `has the member "${wrong[0]}", which ${textFault(MAX_METADATA_VALUE)(wrong[1])}`;
+  const wrong = members.find(([, text]) => metadataFault(text) !== undefined);
+  return wrong && `has the member "${wrong[0]}", which ${metadataFault(wrong[1])}`;
 }

@@ -4,6 +4,7 @@ import type { Response } from 'express';
 import { Requires } from '../auth/caller.guard.js';
 import { MerchantController } from '../auth/merchant-controller.js';
 import type { Caller } from '../common/caller.js';
+import { textPattern } from '../common/texts.js';
 import { CurrentCaller, IdParam, IfMatch, MerchantId } from '../http/decorators.js';
 import { ApiCreated, ApiProblems } from '../openapi/decorators.js';
 import { markCreated } from '../http/responses.js';
@@ -103,8 +104,8 @@ export class OrdersController {
   @Requires()
   @ApiParam({
     name: 'external_id',
-    description: 'Your ID of the order. Find `.` and `..` with `GET /orders?external_id=` instead.',
-    schema: { type: 'string', minLength: 1, maxLength: 100, example: 'PED-1001' },
+    description: 'Your ID of the order.',
+    schema: { type: 'string', minLength: 1, maxLength: 100, pattern: textPattern('id'), example: 'PED-1001' },
   })
   @ApiProblems.read()
   getOrderByExternalId(@MerchantId() merchantId: string, @Param('external_id') externalId: string): Promise<OrderDto> {

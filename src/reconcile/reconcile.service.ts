@@ -9,7 +9,7 @@ import { readOrders } from './order-record.js';
 import { brokenRules } from './order-rules.js';
 import { type Finding, inPage, LAST_ID, type Page, queryPage, type SqlChecks } from './page.js';
 import { REFUND_CHECKS } from './refund-checks.js';
-import { missingKeys, missingTriggers } from './schema-checks.js';
+import { missingChecks, missingKeys, missingTriggers } from './schema-checks.js';
 import { POSITION_CHECKS, wrongSums } from './sum-checks.js';
 import { WALLET_CHECKS } from './wallet-checks.js';
 
@@ -72,6 +72,7 @@ export class ReconcileService {
     };
     const connections = await this.unitOfWork.snapshot(async (manager) => {
       report(await missingKeys(manager));
+      report(await missingChecks(manager));
       result.warnings = await missingTriggers(manager);
       return (manager.dataSource.options as { poolSize?: number }).poolSize;
     });

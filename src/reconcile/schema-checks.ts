@@ -52,6 +52,23 @@ function uniqueKeys(manager: EntityManager): UniqueKey[] {
   );
 }
 
+/** Texts that SQL compares. Comparisons ignore blanks at the end, so a check refuses them. */
+const CHECKS = ['orders_store', 'refunds_store', 'cashback_credits_store', 'cashback_credits_reason']
+  .concat('cashback_entries_store', 'ledger_days_store', 'ledger_days_credit_store')
+  .map((column) => `ck_${column}`);
+
+export async function missingChecks(manager: EntityManager): Promise<Finding[]> {
+  const rows = await manager.query<{ name: string }[]>(
+    `SELECT constraint_name AS name FROM information_schema.check_constraints
+      WHERE constraint_schema = DATABASE() AND check_clause LIKE '%not like%'`,
+  );
+  const present = new Set(rows.map(({ name }) => name));
+  return CHECKS.filter((name) => !present.has(name)).map((check) => ({
+    invariant: 'no text that is compared ends in a blank',
+    check,
+  }));
+}
+
 /** The triggers that protect the ledger and the audit log, as `<event> <table>`, and what is missing without them. */
 const TRIGGERS = {
   'INSERT cashback_entries': 'no trigger checks the signs of new entries in cashback_entries',

@@ -1,7 +1,7 @@
 import { ApiProperty, PickType } from '@nestjs/swagger';
 import { IsBoolean, IsEmail, IsNotEmpty, IsString } from 'class-validator';
 import { type Permission, PERMISSIONS } from '../../common/caller.js';
-import { IsCallerId, IsWordList, rule } from '../../http/validators.js';
+import { IsText, IsWordList, rule } from '../../http/validators.js';
 import { ApiId, InOrder } from '../../openapi/decorators.js';
 import { fitsPassword, PASSWORD_LENGTH } from '../passwords.js';
 
@@ -12,7 +12,7 @@ export class CreateUserDto {
    * What your staff call it, such as a till or a system.
    * @example "Caixa 3"
    */
-  @IsCallerId()
+  @IsText('name', 100)
   readonly name!: string;
 
   /**

@@ -37,7 +37,7 @@ export class CreateOrderItemDto {
    * @example Café em grãos
    */
   @IsOptional()
-  @IsText(500)
+  @IsText('note', 500)
   readonly description?: string;
 
   /**

@@ -17,7 +17,7 @@ export class ChangeCustomerDto {
    * Why, for your records: at most 500 characters. Do not write names or addresses.
    * @example "Wrong digit typed at the till"
    */
-  @IsText(500, { isFilled: true })
+  @IsText('reason', 500, true)
   readonly reason!: string;
 }
 

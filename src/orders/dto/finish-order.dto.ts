@@ -50,6 +50,6 @@ export class CancelOrderDto {
    * @example Out of stock
    */
   @IsOptional()
-  @IsText(500)
+  @IsText('reason', 500)
   readonly reason?: string;
 }

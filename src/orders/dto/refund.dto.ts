@@ -54,7 +54,7 @@ export class CreateRefundDto {
    * @example Defective
    */
   @IsOptional()
-  @IsText(500)
+  @IsText('reason', 500)
   readonly reason?: string;
 
   /**

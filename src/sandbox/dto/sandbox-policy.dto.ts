@@ -2,7 +2,8 @@ import { OmitType, PartialType } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import { isTimeZone } from '../../common/calendar-days.js';
 import { parseMoney, parseRate, RATE_PATTERN } from '../../common/money.js';
-import { callerIdFault, type FaultOf, moneyFault, rule } from '../../http/validators.js';
+import { type FaultOf, textFault } from '../../common/texts.js';
+import { moneyFault, rule } from '../../http/validators.js';
 import { isSamePaymentMethod, type Policy, POLICY_RANGES } from '../../merchants/policy.js';
 import { InOrder } from '../../openapi/decorators.js';
 import { PolicyDto } from '../../orders/dto/policy.dto.js';
@@ -21,6 +22,7 @@ const rateFault = faultUnless(
 );
 
 const MAX_METHODS = 50;
+const methodFault = textFault('id', 100);
 
 const ratesFault: FaultOf = (value) => {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
@@ -29,7 +31,7 @@ const ratesFault: FaultOf = (value) => {
   if (methods.length > MAX_METHODS) return `has more than ${MAX_METHODS} members`;
   if (methods.some((one, at) => methods.slice(at + 1).some((other) => isSamePaymentMethod(one, other))))
     return 'has a payment method twice: upper and lower case are the same';
-  const faults = Object.entries(value).map(([method, rate]) => callerIdFault(method) ?? rateFault(rate));
+  const faults = Object.entries(value).map(([method, rate]) => methodFault(method) ?? rateFault(rate));
   return faults.find((fault) => fault !== undefined);
 };
 

@@ -10,7 +10,7 @@ import { SandboxPolicyDto } from './sandbox-policy.dto.js';
 /** A merchant to create in the sandbox. */
 export class CreateSandboxMerchantDto {
   /** @example "Loja da Ana" */
-  @IsText(200, { isFilled: true })
+  @IsText('name', 200)
   readonly name!: string;
 
   /** What differs from the default rules. */

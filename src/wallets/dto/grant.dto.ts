@@ -43,7 +43,7 @@ export class CreateGrantDto {
    * @example Late delivery
    */
   @IsOptional()
-  @IsText(500)
+  @IsText('reason', 500)
   readonly reason?: string;
 
   /**
@@ -51,7 +51,7 @@ export class CreateGrantDto {
    * @example Third complaint
    */
   @IsOptional()
-  @IsText(500)
+  @IsText('note', 500)
   readonly note?: string;
 
   /**
@@ -200,6 +200,6 @@ export class VoidGrantDto {
    * @example Granted by mistake
    */
   @IsOptional()
-  @IsText(500)
+  @IsText('reason', 500)
   readonly reason?: string;
 }

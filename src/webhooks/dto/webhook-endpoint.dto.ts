@@ -17,7 +17,7 @@ export class WebhookEndpointRequestDto {
    * Where to send events: `https`, port 443, a public host name, without a user and a fragment.
    * @example https://shop.example/webhooks
    */
-  @IsText(2000)
+  @IsText('note', 2000)
   readonly url!: string;
 
   /** The types to send. Default: all, also future ones. */

@@ -1,0 +1,56 @@
+/** Says what is wrong with a value, as a text for the caller; undefined if nothing is. */
+export type FaultOf = (value: unknown) => string | undefined;
+
+/**
+ * What the caller's texts are. An `id` is compared, and can be a part of a path; a `name` is one line; a `reason` is
+ * compared, so it differs from others in what people see; a `note` is only kept.
+ */
+export type TextKind = 'id' | 'name' | 'reason' | 'note';
+
+/** What a text must not match, and what to say of `%`, the first character that does. */
+type TextRule = [pattern: RegExp, fault: string];
+
+const EMPTY: TextRule = [/^\s*$/, 'must not be empty'];
+/** A lone surrogate, such as `"\ud800"` in JSON, cannot be encoded in UTF-8. */
+const SURROGATE: TextRule = [/\p{Cs}/u, 'must be valid Unicode'];
+const CONTROL: TextRule = [/[^\P{Cc}\t\n\r]/u, 'must not have control characters (%)'];
+const BREAK: TextRule = [/[\p{Cc}\p{Zl}\p{Zp}]/u, 'must not have control characters or line breaks (%)'];
+/** The service's collation ignores blanks at the end. `\s` is what `trim()` removes. */
+const END: TextRule = [/^[\s\p{Cf}]|[\s\p{Cf}]$/u, 'must not begin or end with blanks or invisible characters (%)'];
+const FORMAT: TextRule = [/\p{Cf}/u, 'must not have invisible characters (%)'];
+/** Clients remove them from paths. */
+const DOTS: TextRule = [/^\.\.?$/, 'must not be "." or ".."'];
+
+const RULES: Record<TextKind, TextRule[]> = {
+  id: [SURROGATE, BREAK, END, FORMAT, DOTS],
+  name: [SURROGATE, BREAK, END],
+  reason: [SURROGATE, CONTROL, END],
+  note: [SURROGATE, CONTROL],
+};
+
+/** Whether a text is one line that must say something. */
+export const isLine = (kind: TextKind): boolean => kind === 'id' || kind === 'name';
+
+/** The only validator of the caller's texts. @param isFilled whether another text must say something, too. */
+export const textFault =
+  (kind: TextKind, maximum: number, isFilled = isLine(kind)): FaultOf =>
+  (value) => {
+    if (typeof value === 'number') return 'must be a string, in quotes';
+    if (typeof value !== 'string') return `must be a string of at most ${maximum} characters`;
+    // Code points count, not UTF-16 code units.
+    if (value.length > maximum && [...value].length > maximum) return `has more than ${maximum} characters`;
+    for (const [pattern, fault] of isFilled ? [EMPTY, ...RULES[kind]] : RULES[kind]) {
+      const found = pattern.exec(value)?.[0];
+      if (found !== undefined) return fault.replace('%', `U+${hexOf(found)}`);
+    }
+    return undefined;
+  };
+
+const hexOf = (found: string): string => (found.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
+
+/** What the regular expressions of all languages can say of the rules, for the OpenAPI document. */
+export function textPattern(kind: TextKind): string {
+  const inside = isLine(kind) ? '[^\\x00-\\x1F\\x7F]*' : '[^\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\x7F]*';
+  const end = '[^\\x00-\\x20\\x7F]';
+  return kind === 'note' ? `^${inside}$` : `^(${end}(${inside}${end})?)?$`;
+}
