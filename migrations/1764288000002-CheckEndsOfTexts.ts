@@ -24,7 +24,7 @@ export class CheckEndsOfTexts1764288000002 implements MigrationInterface {
       const [row] = (await runner.query(sql)) as { number: string }[];
       if (Number(row?.number) > 0)
         throw new Error(
-          `${row?.number} rows of ${table} have a ${column} that ends in a blank: remove it, then migrate`,
+          `rows of ${table} with a ${column} that ends in a blank: ${row?.number}. Remove the blanks, then migrate.`,
         );
       await runner.query(`ALTER TABLE ${table} ADD CONSTRAINT ck_${table}_${column} CHECK (${column} NOT LIKE '% ')`);
     }

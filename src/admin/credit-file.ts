@@ -166,7 +166,11 @@ async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<Line> {
   const end = (): Line => {
     // Quotes in what is not read could be open at its end.
     const tooLong = { text: hasQuote ? '"' : '', error: `is longer than ${MAX_LINE_BYTES} bytes` };
-    const line = { number: ++number, bytes, ...(bytes > MAX_LINE_BYTES ? tooLong : decoded(Buffer.concat(parts))) };
+    const line = {
+      number: ++number,
+      bytes: bytes + 1,
+      ...(bytes > MAX_LINE_BYTES ? tooLong : decoded(Buffer.concat(parts))),
+    };
     [parts, bytes, hasQuote] = [[], 0, false];
     return line;
   };

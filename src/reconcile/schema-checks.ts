@@ -60,7 +60,7 @@ const CHECKS = ['orders_store', 'refunds_store', 'cashback_credits_store', 'cash
 export async function missingChecks(manager: EntityManager): Promise<Finding[]> {
   const rows = await manager.query<{ name: string }[]>(
     `SELECT constraint_name AS name FROM information_schema.check_constraints
-      WHERE constraint_schema = DATABASE() AND check_clause LIKE '%not like%'`,
+      WHERE constraint_schema = DATABASE() AND check_clause LIKE '%like%'`,
   );
   const present = new Set(rows.map(({ name }) => name));
   return CHECKS.filter((name) => !present.has(name)).map((check) => ({

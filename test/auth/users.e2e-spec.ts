@@ -113,6 +113,9 @@ describe('POST /users', () => {
       '/name',
       '/permissions',
     ]);
+    for (const name of ['Caixa 3 ', '\u00a0Caixa', 'Caixa\u200b', 'Caixa\n3', 'Caixa\u20283', 'Caixa\u0007', ' '])
+      await create({ name }).refused(400, 'validation_failed', ['/name']);
+    expect(await create({ name: 'Caixa 👩\u200d💻 da noite' })).toMatchObject({ name: 'Caixa 👩\u200d💻 da noite' });
     for (const permissions of [[], 'sell', null, undefined])
       await create({ permissions }).refused(400, 'validation_failed', ['/permissions']);
   });

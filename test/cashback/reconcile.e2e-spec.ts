@@ -35,6 +35,26 @@ describe('reconcile and the schema', () => {
     },
   );
 
+  it.each([
+    ['orders', 'store'],
+    ['refunds', 'store'],
+    ['cashback_credits', 'store'],
+    ['cashback_credits', 'reason'],
+    ['cashback_entries', 'store'],
+    ['ledger_days', 'store'],
+    ['ledger_days', 'credit_store'],
+  ])('reconcile finds that no check keeps blanks off the end of %s.%s', async (table, column) => {
+    const check = `ck_${table}_${column}`;
+    const finding = { invariant: 'no text that is compared ends in a blank', check };
+    await rowsOf(service, `ALTER TABLE ${table} DROP CONSTRAINT ${check}`);
+    expect(await findingsOf(service)).toEqual([finding]);
+    await rowsOf(service, `ALTER TABLE ${table} ADD CONSTRAINT ${check} CHECK (${column} <> ' ')`);
+    expect(await findingsOf(service)).toEqual([finding]);
+    await rowsOf(service, `ALTER TABLE ${table} DROP CONSTRAINT ${check}`);
+    await rowsOf(service, `ALTER TABLE ${table} ADD CONSTRAINT ${check} CHECK (${column} NOT LIKE '% ')`);
+    expect(await findingsOf(service)).toEqual([]);
+  });
+
   it('reconcile warns when a ledger trigger is missing and does not count it as a finding', async () => {
     expect(await counts(service)).toMatchObject({ findings: 0, warnings: [] });
     await rowsOf(service, 'DROP TRIGGER tr_cashback_entries_no_update');

@@ -152,7 +152,7 @@ describe('`cashback import`', () => {
       aLine({ external_id: 'BAD-4', expires_on: '2020-01-01' }),
       'one,two', // 8
       `${aLine()},more`,
-      '"52998224725,10.00,OPEN,,', // 10
+      '5299"8224725,10.00,STRAY,,', // 10
       good[1]!,
       Buffer.from('52998224725,10.00,caf\xe9,,', 'latin1'), // 12
       'x'.repeat(1_000_000),
@@ -173,15 +173,143 @@ describe('`cashback import`', () => {
       [7, 'BAD-4', expect.stringMatching(/^expires_on must/)],
       [8, undefined, 'has 2 fields instead of 5'],
       [9, undefined, 'has 6 fields instead of 5'],
-      [10, undefined, expect.stringMatching(/quotes/)],
+      [10, undefined, 'a text has a quote and is not in quotes'],
       [12, undefined, 'is not UTF-8 like the lines before it'],
       [13, undefined, 'is longer than 65536 bytes'],
       [16, 'TWICE', 'amount differs from line 14'],
-      [18, 'BAD\r5', 'external_id must not have control characters'],
+      [18, undefined, 'a text has a line break'],
     ]);
     expect(summary).toEqual({ lines: 17, granted: 4, existing: 1, bad: 12 });
     expect(JSON.stringify(bad)).not.toContain('1234');
     await expectInvariants(service);
+  });
+
+  it('`cashback import` never reads text in quotes as a line', async () => {
+    const [victim, attacker, next] = [aDocument(), aDocument(), aDocument()];
+    const attack = `${attacker},900.00,ATTACK,free money`;
+    const file = await aFile([
+      'document,amount,external_id,note',
+      `${victim},10.00,QUOTED-1,"thanks`, // 2
+      attack,
+      '"',
+      `${next},10.00,QUOTED-2,"a ""quote"" in quotes"`,
+      `${victim},10.00,QUOTED-3,"thanks\r`, // 6
+      `${attack}\r`,
+      '""\r',
+      '"""\r',
+      `${victim},10.00,QUOTED-4,"thanks\r${attack}\r"`, // 10
+      `${victim},10.00,QUOTED-5,"thanks\u2028${attack}\u2028"`,
+      `${victim},10.00,QUOTED-6, "thanks`, // 12
+      `${attack}"`,
+    ]);
+    const errors = [
+      { line: 2, errors: ['lines 2 to 4 are one record: a text has a line break'] },
+      { line: 6, errors: ['lines 6 to 9 are one record: a text has a line break'] },
+      { line: 10, errors: ['a text has a line break'] },
+      { line: 11, errors: ['a text has a line break'] },
+      { line: 12, errors: ['lines 12 to 13 are one record: a text has a line break'] },
+    ];
+    expect(await importFile(file, merchant, '--dry-run')).toEqual({
+      ...{ code: 1, bad: errors },
+      summary: { lines: 6, would_grant: 1, would_grant_amount: '10.00', existing: 0, bad: 5 },
+    });
+    for (const granted of [1, 0])
+      expect(await importFile(file)).toEqual({
+        ...{ code: 1, bad: errors },
+        summary: { lines: 6, granted, existing: 1 - granted, bad: 5 },
+      });
+    for (const document of [victim, attacker]) expect((await merchant.wallet(document)).id).toBeNull();
+    expect(await merchant.wallet(next)).toMatchObject({ available: '10.00' });
+  });
+
+  const MANY = Array.from({ length: 2500 }, () => '52998224725,1.00,IN-QUOTES,and more');
+
+  it.each([
+    ['a quote that is not closed', ['52998224725,10.00,OPEN-1,"thanks'], 'line 203: a quote is not closed within'],
+    ['a quote that is closed too late', ['52998224725,10.00,OPEN-2,"thanks', ...MANY, '"'], 'line 203: a quote is not'],
+    ['quotes in quotes', ['52998224725,10.00,OPEN-3,"so "nice""'], 'line 203: text follows a closed quote'],
+  ])('`cashback import` grants nothing of a file with %s', async (_title, lines, refusal) => {
+    const shop = await aMerchant(service);
+    const good = Array.from({ length: 201 }, (_, at) => `${aDocument()},1.00,GOOD-${at},`);
+    const file = await aFile(['document,amount,external_id,note', ...good, ...lines, ...good]);
+    for (const options of [['--dry-run'], []])
+      expect(await admin.refusal(...command(file, shop), ...options)).toContain(refusal);
+    expect(await rowsOf(service, 'SELECT id FROM wallets WHERE merchant_id = ?', [shop.id])).toEqual([]);
+  });
+
+  it('`cashback import` grants once what is the same without the blanks around it', async () => {
+    const document = aDocument();
+    const spellings = ['BLANK-1', ' BLANK-1', 'BLANK-1\t', '\u00a0BLANK-1\u2003', '\ufeffBLANK-1', '" BLANK-1 "'];
+    const lines = spellings.map((id) => `${document} ,10.00,${id},\u00a0late , SP-014 `);
+    const file = await aFile(['document,amount,external_id,reason,store', ...lines]);
+    expect((await importFile(file)).summary).toEqual({ lines: 6, granted: 1, existing: 5, bad: 0 });
+    const content = { external_id: 'BLANK-1', document, amount: '10.00', reason: 'late', store: 'SP-014' };
+    expect((await merchant.client.post('/grants', content)).headers.get('idempotency-replayed')).toBe('true');
+    expect((await merchant.wallet(document)).available).toBe('10.00');
+  });
+
+  it('`cashback import` refuses invisible and control characters, and bytes without a meaning', async () => {
+    const head = 'document,amount,external_id,reason,note,store,metadata.till';
+    const line = (...rest: string[]): string =>
+      [aDocument(), '1.00', ...rest, ...['', '', '', '', ''].slice(rest.length)].join(',');
+    const file = await aFile([
+      head,
+      line('\u200bINVISIBLE-1'), // 2
+      line('INVISIBLE\u00ad-2'),
+      line('..'), // 4
+      line('INVISIBLE-3', 'late\u200e'),
+      line('INVISIBLE-4', 'a\0b', 'a\u0007', 'SP\u200d1', 'a\u001b'), // 6
+      line('INVISIBLE-5', '👩\u200d💻 ok', '👩\u200d💻', 'SP 1', 'x\ty'),
+    ]);
+    const { bad, summary } = await importFile(file);
+    expect(bad.map(({ line: number, errors }) => [number, ...errors.sort()])).toEqual([
+      [2, 'external_id must not begin or end with blanks or invisible characters (U+200B)'],
+      [3, 'external_id must not have invisible characters (U+00AD)'],
+      [4, 'external_id must not be "." or ".."'],
+      [5, 'reason must not begin or end with blanks or invisible characters (U+200E)'],
+      [
+        6,
+        'metadata has the member "till", which must not have control characters (U+001B)',
+        'note must not have control characters (U+0007)',
+        'reason must not have control characters (U+0000)',
+        'store must not have invisible characters (U+200D)',
+      ],
+    ]);
+    expect(summary).toMatchObject({ granted: 1, bad: 5 });
+    const ids = ['BYTE-\x81', 'BYTE-\x8d', 'BYTE-\x8f', 'BYTE-\x90', 'BYTE-\x9d', 'BYTE-\x80\xe9'];
+    const other = await aFile([head, ...ids.map((id) => line(id))].map((text) => Buffer.from(text, 'latin1')));
+    expect(await importFile(other)).toMatchObject({
+      bad: [2, 3, 4, 5, 6].map((number) => ({
+        line: number,
+        errors: ['has a byte that Windows-1252 does not define'],
+      })),
+      summary: { granted: 1, bad: 5 },
+    });
+    const rows = await rowsOf(service, "SELECT external_id FROM cashback_grants WHERE external_id LIKE 'BYTE-%'");
+    expect(rows.map(({ external_id }) => String(external_id))).toEqual(['BYTE-€é']);
+  });
+
+  it('`cashback import` warns of external IDs that look the same, and grants each', async () => {
+    const shop = await aMerchant(service);
+    const ids = ['Caf\u00e9', 'Cafe\u0301', 'K', '\u212a', 'Caf\u00e9', 'Cafe'];
+    const file = await aFile(['document,amount,external_id', ...ids.map((id) => `52998224725,1.00,${id}`)]);
+    const warning = 'warning: 3 lines, the first of them line 3, have an external_id that looks like the different one';
+    const dry = await admin.run(...command(file, shop), '--dry-run');
+    const { stdout, stderr } = await admin.run(...command(file, shop));
+    for (const said of [dry.stderr, stderr]) expect(said).toContain(warning);
+    expect(stdout).toContain('"granted":5,"existing":1,"bad":0');
+    expect((await shop.wallet('52998224725')).available).toBe('5.00');
+  });
+
+  it('`cashback import` reads documents with the dashes, blanks and wide digits of other programs', async () => {
+    const document = aDocument();
+    const wide = [...document].map((digit) => String.fromCodePoint(0xff10 + Number(digit))).join('');
+    const dashed = `\u202a${document.slice(0, 9)}\u2011${document.slice(9)}\u202c`;
+    const spaced = `${document.slice(0, 3)}\u00a0${document.slice(3, 9)}\u200b\u2212${document.slice(9)}`;
+    const lines = [wide, dashed, spaced].map((text) => `${text},1.00,${document}`);
+    const { summary } = await importFile(await aFile(['document,amount,external_id', ...lines]));
+    expect(summary).toMatchObject({ granted: 1, existing: 2 });
+    expect((await merchant.wallet(document)).available).toBe('1.00');
   });
 
   it('`cashback import` grants the first line of the file with an external_id, replays equal ones and refuses others', async () => {
@@ -447,6 +575,8 @@ describe('`cashback import`', () => {
   it.each([
     ['is empty', []],
     ['has only a separator', ['sep=;']],
+    ['has lines that end with CR', [`${HEADER}\r52998224725,10.00,X-1,,\r`]],
+    ['has a line break in the first line', ['document,amount,"external_id', '"']],
     ['has a column twice, in two spellings', [`${HEADER},Amount`]],
     ['has no header', [`52998224725,10.00,X-1,,`]],
     ['lacks a column', ['document,amount']],
@@ -465,6 +595,7 @@ describe('`cashback import`', () => {
     const unknown = { id: '0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10' };
     await admin.refusal(...command(await aFile([HEADER, aLine()]), unknown));
     expect(await admin.refusal(...command(path.join(folder, 'missing.csv')))).toContain('missing.csv');
+    expect(await admin.refusal(...command('/dev/null'))).toContain('--file must be a file, because it is read twice');
   });
 
   it('`cashback import` is in the audit log with its counts and without documents', async () => {

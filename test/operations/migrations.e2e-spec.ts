@@ -87,6 +87,40 @@ describe('migrations', () => {
     await fresh.drop();
   });
 
+  it('a text that is compared cannot end in a blank, and a database that has some is not migrated and keeps them', async () => {
+    const service = await startService();
+    const migrating = await createDataSource(service.databaseUrl).initialize();
+    try {
+      const merchant = await aMerchant(service);
+      const order = await merchant.create({ store: 'SP-014' });
+      const query = (sql: string): Promise<Record<string, string>[]> => migrating.query(sql);
+      const set = (store: string): Promise<unknown> =>
+        query(`UPDATE orders SET store = '${store}' WHERE id = '${order.id}'`);
+      for (const store of ['SP-014 ', ' ']) await expect(set(store)).rejects.toThrow('ck_orders_store');
+      for (const store of ['', 'SP-014', ' SP']) await set(store);
+      await revertMigration(migrating, () => undefined);
+      const reverted = await describeSchema(migrating);
+      await set('SP-014 ');
+      await expect(applyMigrations(migrating, () => undefined)).rejects.toThrow(
+        'rows of orders with a store that ends in a blank: 1. Remove the blanks, then migrate.',
+      );
+      expect(await query(`SELECT HEX(store) AS hex FROM orders WHERE id = '${order.id}'`)).toEqual([
+        { hex: '53502D30313420' },
+      ]);
+      expect(await describeSchema(migrating)).toEqual(reverted);
+      await set('SP-014');
+      // As if the process had been killed after its first statement.
+      await query("ALTER TABLE orders ADD CONSTRAINT ck_orders_store CHECK (store NOT LIKE '% ')");
+      expect(await applyMigrations(migrating, () => undefined)).toHaveLength(1);
+      await query('ALTER TABLE orders DROP CONSTRAINT ck_orders_store');
+      await revertMigration(migrating, () => undefined);
+      expect(await describeSchema(migrating)).toEqual(reverted);
+    } finally {
+      await migrating.destroy();
+      await service.stop();
+    }
+  });
+
   it('a migration waits for a transaction that uses its table, lets other requests pass, and says so', async () => {
     const fresh = await createMigratedDatabase();
     const service = await createDataSource(fresh.url).initialize();

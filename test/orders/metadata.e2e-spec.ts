@@ -73,6 +73,7 @@ describe('the metadata of an order', () => {
     ['null as a value', { till: null }, '"till", which must be a string of at most 500 characters'],
     ['an object as a value', { till: {} }, '"till", which must be a string of at most 500 characters'],
     ['a value of 501 characters', { till: 'x'.repeat(501) }, '"till", which has more than 500 characters'],
+    ['a NUL', { till: 'a\0' }, '"till", which must not have control characters (U+0000)'],
     ['a lone surrogate', { till: '\ud800' }, '"till", which must be valid Unicode'],
   ])('POST and PUT return 400 and change nothing when the metadata is %s', async (_, metadata, detail) => {
     const order = await merchant.create({ metadata: METADATA });

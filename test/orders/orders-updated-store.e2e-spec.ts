@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { expectProblem } from '../support/expectations.js';
 import { aMerchant } from '../support/factories.js';
 import { idsOf, type Order, type Shop } from '../support/shop.js';
 import { useService } from '../support/use-service.js';
@@ -128,8 +129,26 @@ describe('store of GET /orders', () => {
     await shop.orders(`store=SP-014&${query}`).refused(400, 'validation_failed', { errors });
   });
 
-  it.each(['', 'x'.repeat(101), '%00'])('GET /orders returns 400 when store is "%s"', async (store) => {
+  it('GET /orders?store never merges stores: a blank at an end is 400, and what looks the same is different', async () => {
     const shop = await aMerchant(service);
-    await shop.orders(`store=${store}`).refused(400, 'validation_failed', { errors: [{ parameter: 'store' }] });
+    const stores = ['SP 1', 'SP\u00a01', 'S\u00e3o', 'Sa\u0303o', 'sp 1'];
+    for (const store of stores) await shop.create({ store });
+    for (const store of stores)
+      expect((await shop.orders(`store=${encodeURIComponent(store)}`)).data.map((order) => order.store)).toEqual([
+        store,
+      ]);
   });
+
+  it.each(['', 'x'.repeat(101), '%00', '%20', 'SP-014%20', '%C2%A0SP', 'SP%E2%80%8B', '..'])(
+    'GET /orders returns 400 when store is "%s"',
+    async (store) => {
+      const shop = await aMerchant(service);
+      await shop.orders(`store=${store}`).refused(400, 'validation_failed', { errors: [{ parameter: 'store' }] });
+      await shop.client
+        .get(`/credits?store=${store}`)
+        .then((answer) => expectProblem(answer, 400, 'validation_failed'));
+      for (const list of ['orders', 'grants'])
+        expectProblem(await shop.client.get(`/${list}?external_id=${store}`), 400, 'validation_failed');
+    },
+  );
 });

@@ -71,8 +71,13 @@ const STORE_FAULTS: [unknown, string][] = [
   [true, 'must be a string of at most 100 characters'],
   ['', 'must not be empty'],
   ['x'.repeat(101), 'has more than 100 characters'],
-  ['SP\n014', 'must not have control characters'],
-  ['SP\u0000', 'must not have control characters'],
+  ['SP\n014', 'must not have control characters or line breaks (U+000A)'],
+  ['SP\u0000', 'must not have control characters or line breaks (U+0000)'],
+  [' ', 'must not be empty'],
+  ['SP-014 ', 'must not begin or end with blanks or invisible characters (U+0020)'],
+  ['\u00a0SP-014', 'must not begin or end with blanks or invisible characters (U+00A0)'],
+  ['SP\u200d014', 'must not have invisible characters (U+200D)'],
+  ['..', 'must not be "." or ".."'],
   ['\ud800', 'must be valid Unicode'],
 ];
 const TEXT_FAULTS: [unknown, string][] = [
@@ -81,6 +86,15 @@ const TEXT_FAULTS: [unknown, string][] = [
   [false, 'must be a string of at most 500 characters'],
   ['🎁'.repeat(501), 'has more than 500 characters'],
   ['\ud800', 'must be valid Unicode'],
+  ['a\0b', 'must not have control characters (U+0000)'],
+  ['\u0007', 'must not have control characters (U+0007)'],
+  ['a\u0085b', 'must not have control characters (U+0085)'],
+];
+const REASON_FAULTS: [unknown, string][] = [
+  ...TEXT_FAULTS,
+  ['late ', 'must not begin or end with blanks or invisible characters (U+0020)'],
+  ['\nlate', 'must not begin or end with blanks or invisible characters (U+000A)'],
+  ['late\u200b', 'must not begin or end with blanks or invisible characters (U+200B)'],
 ];
 const METADATA_FAULTS: [unknown, string][] = [
   ['till', 'must be an object of strings'],
@@ -91,8 +105,8 @@ const FAULTS = [
   ...['POST /orders', 'PUT /orders/{id}', 'POST /orders/{id}/refunds', 'POST /grants'].flatMap((operation) =>
     STORE_FAULTS.map((fault) => [operation, 'store', ...fault] as const),
   ),
-  ...['POST /orders/{id}/cancel', 'POST /orders/{id}/refunds', 'POST /grants/{id}/void'].flatMap((operation) =>
-    TEXT_FAULTS.map((fault) => [operation, 'reason', ...fault] as const),
+  ...['POST /grants', 'POST /orders/{id}/cancel', 'POST /orders/{id}/refunds', 'POST /grants/{id}/void'].flatMap(
+    (operation) => REASON_FAULTS.map((fault) => [operation, 'reason', ...fault] as const),
   ),
   ...TEXT_FAULTS.map((fault) => ['POST /grants', 'note', ...fault] as const),
   ...METADATA_FAULTS.map((fault) => ['POST /orders/{id}/refunds', 'metadata', ...fault] as const),
@@ -108,7 +122,7 @@ describe('stores, reasons and notes that are not valid', () => {
 });
 
 describe('the store of an order', () => {
-  it.each(['SP-014', ' ', '🎁'.repeat(100), 'loja "1"\\'])(
+  it.each(['SP-014', 'SP 1', '🎁'.repeat(100), 'loja "1"\\'])(
     'an order, its credit, ledger entries and events have the store %j of its creation',
     async (store) => {
       const document = await merchant.customerWith('20.00');
@@ -142,7 +156,7 @@ describe('the store of an order', () => {
     const content = anOrder({ store: 'SP-014' });
     const order = await merchant.create(content);
     expect(await merchant.create(content).replayed()).toEqual(order);
-    for (const store of ['sp-014', 'SP-014 ', null, undefined])
+    for (const store of ['sp-014', 'SP-0140', null, undefined])
       await merchant.create({ ...content, store }).refused(409, 'external_id_conflict', ['/store']);
     const none = anOrder();
     await merchant.create(none);

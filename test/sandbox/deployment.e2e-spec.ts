@@ -133,6 +133,8 @@ describe('a sandbox', () => {
   it.each([
     [{}, ['/name']],
     [{ name: '' }, ['/name']],
+    [{ name: 'Loja ' }, ['/name']],
+    [{ name: 'Lo\nja' }, ['/name']],
     [{ name: 'Loja', policy: [] }, ['/policy']],
     [{ name: 'Loja', policy: { earn_rate: '5%' } }, ['/policy/earn_rate']],
     [{ name: 'Loja', policy: { earn_rate: 0.05 } }, ['/policy/earn_rate']],
@@ -152,6 +154,10 @@ describe('a sandbox', () => {
       { name: 'Loja', policy: { earn_rates_by_payment_method: { pix: '0.07', PIX: '0.05' } } },
       ['/policy/earn_rates_by_payment_method'],
     ],
+    ...['pix ', 'p\u200bix', '\u0007', '.', ''].map((method): [object, string[]] => [
+      { name: 'Loja', policy: { earn_rates_by_payment_method: { [method]: '0.07' } } },
+      ['/policy/earn_rates_by_payment_method'],
+    ]),
     [{ name: 'Loja', policy: { earn_rates: {} } }, ['/policy/earn_rates']],
     [{ name: 'Loja', policy: { document_check_digits: true } }, ['/policy/document_check_digits']],
     [{ name: 'Loja', policy: { order_ttl_minutes: 60, max_order_ttl_minutes: 30 } }, ['/policy/order_ttl_minutes']],

@@ -5148,7 +5148,7 @@ export type GetOrderByExternalIdData = {
     body?: never;
     path: {
         /**
-         * Your ID of the order. Find `.` and `..` with `GET /orders?external_id=` instead.
+         * Your ID of the order.
          */
         external_id: string;
     };
