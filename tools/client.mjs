@@ -21,15 +21,55 @@ const withoutDto = (name) => name.replace(/Dto(?=Writable$|$)/, '');
  * @property {string} operationId
  * @property {{ in: string }[]} [parameters]
  * @property {object} [requestBody]
- * @property {Record<string, { content?: Record<string, { schema: { $ref?: string } }> }>} responses
+ * @property {Record<string, { content?: Record<string, { schema: Schema }> }>} responses
  */
-/** @type {{ paths: Record<string, Record<string, Operation>>, components: { schemas: Record<string, { properties?: object }> } }} */
+/**
+ * @typedef {object} Schema
+ * @property {string} [$ref]
+ * @property {string | string[]} [type]
+ * @property {Schema[]} [allOf]
+ * @property {Schema[]} [oneOf]
+ * @property {Schema[]} [anyOf]
+ * @property {string[]} [required]
+ * @property {Record<string, Schema>} [properties]
+ */
+/** @type {{ paths: Record<string, Record<string, Operation>>, components: { schemas: Record<string, Schema> } }} */
 const { paths, components } = JSON.parse(readFileSync(DOCUMENT, 'utf8'));
 
+/** Follows references; of several variants, the first one stands for all. @param {Schema} schema @returns {Schema} */
+function resolve(schema) {
+  const inner = schema.allOf?.[0] ?? schema.oneOf?.[0];
+  if (inner !== undefined) return resolve(inner);
+  const { $ref } = schema;
+  return $ref === undefined ? schema : resolve(components.schemas[$ref.slice($ref.lastIndexOf('/') + 1)] ?? {});
+}
+
+/** The status of success, and the schema of the body, if there is one. @param {Operation} operation */
+function answerOf({ operationId, responses }) {
+  const [status, ...others] = Object.keys(responses).filter((code) => code.startsWith('2'));
+  if (status === undefined || others.length > 0) throw new Error(`${operationId} needs one status of success`);
+  const schema = responses[status]?.content?.['application/json']?.schema;
+  return { status, schema: schema && resolve(schema) };
+}
+
+/** How many members are enough to know an answer: not all, since an older service can lack those of a newer one. */
+const KNOWN_BY = 3;
+const EXAMPLES = { array: '[]', object: '{}', string: "''", integer: '0', number: '0', boolean: 'false' };
+
+/** The first members that each answer has, with a value of the type that each has. @param {Schema} schema */
+function exampleOf({ required = [], properties = {} }) {
+  const examples = required.flatMap((name) => {
+    const { type } = resolve(properties[name] ?? {});
+    const example = EXAMPLES[/** @type {keyof typeof EXAMPLES} */ (type)];
+    return example === undefined ? [] : [`${name}: ${example}`];
+  });
+  return `{ ${examples.slice(0, KNOWN_BY).join(', ')} }`;
+}
+
 /** `list` has pages, `send` a body or a query, and `call` neither. @param {Operation} operation */
-function kindOf({ parameters = [], requestBody, responses }) {
-  const reference = responses[200]?.content?.['application/json']?.schema.$ref ?? '';
-  const { properties = {} } = components.schemas[reference.slice(reference.lastIndexOf('/') + 1)] ?? {};
+function kindOf(operation) {
+  const { parameters = [], requestBody } = operation;
+  const { properties = {} } = answerOf(operation).schema ?? {};
   if ('next_cursor' in properties || 'next_after' in properties) return 'list';
   return requestBody !== undefined || parameters.some((parameter) => parameter.in === 'query') ? 'send' : 'call';
 }
@@ -37,8 +77,10 @@ function kindOf({ parameters = [], requestBody, responses }) {
 const operations = Object.entries(paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => {
     const { operationId } = operation;
+    const { status, schema } = answerOf(operation);
+    const answer = schema === undefined ? status : `${status}, ${exampleOf(schema)}`;
     const name = `${operationId.charAt(0).toUpperCase()}${operationId.slice(1)}`;
-    return { operationId, name, route: `${method.toUpperCase()} ${path}`, kind: kindOf(operation) };
+    return { operationId, name, route: `${method.toUpperCase()} ${path}`, kind: kindOf(operation), answer };
   }),
 );
 
@@ -50,9 +92,12 @@ export interface Operations {
 ${operations.map(({ operationId, name }) => `${operationId}: [api.${name}Data, api.${name}Responses];`).join('\n')}
 }
 
-/** The request line of each operation, and whether it has pages (\`list\`), a body or a query (\`send\`), or neither. */
+/**
+ * The request line of each operation; whether it has pages (\`list\`), a body or a query (\`send\`), or neither; the status
+ * of success; and some members that its answer always has, each with a value of its type. Without them there is no body.
+ */
 export const OPERATIONS = {
-${operations.map(({ operationId, route, kind }) => `${operationId}: ['${route}', '${kind}'],`).join('\n')}
+${operations.map(({ operationId, route, kind, answer }) => `${operationId}: ['${route}', '${kind}', ${answer}],`).join('\n')}
 } as const;
 `;
 

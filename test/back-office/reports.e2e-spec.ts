@@ -71,6 +71,8 @@ describeInBrowser('Reports in the back office', () => {
     ]);
     expect(file.suggestedFilename()).toMatch(/^ledger-\d{4}-\d\d-01-\d{4}-\d\d-01\.csv$/);
     const csv = await readFile(await file.path(), 'utf8');
+    // The byte order mark, without which Excel takes it for another encoding.
+    expect(csv).toMatch(/^\ufeff\w/);
     expect(csv).toContain(';');
     expect(csv).toContain('RJ-003');
     expect(csv).toContain('5,00');

@@ -7,6 +7,7 @@ import path from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Cashback, createSandboxMerchant } from '../../clients/typescript/src/index.js';
+import { promiseOf } from '../support/typescript-client.js';
 
 const PACKAGE = 'clients/typescript';
 const TSC = 'node_modules/typescript/bin/tsc';
@@ -103,9 +104,9 @@ describe('the package of the TypeScript client', () => {
     const server = createServer((request, response) => {
       const [pathname] = request.url!.split('?');
       requested.add(`${request.method} ${pathname!.replaceAll(/\/id-\d/g, '/{}')}`);
-      const tokens = { access_token: 'a', access_token_expire_at: '2999-01-01T00:00:00.000Z', refresh_token: 'r' };
-      const answer = JSON.stringify({ ...tokens, data: [], done: true });
-      response.writeHead(200, { 'content-type': 'application/json' }).end(answer);
+      const { status, like } = promiseOf(request);
+      response.writeHead(status, { 'content-type': 'application/json' });
+      response.end(like && JSON.stringify({ ...like, done: true }));
     });
     await once(server.listen(0, '127.0.0.1'), 'listening');
     const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

@@ -7,6 +7,9 @@ import { anOrderOf } from '../support/typescript-client.js';
 import { useService } from '../support/use-service.js';
 
 const PROGRAM = `
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { Readable } from 'node:stream';
 import { Cashback, CashbackError } from './client/index.js';
 import { toCentavos } from './client/money.js';
 import { verify, WebhookError } from './client/webhooks.js';
@@ -19,8 +22,29 @@ for await (const found of cashback.orders.search({ document })) listed.push(foun
 const error = await cashback.orders.hold(id, { amount: total }).catch((reason) => reason);
 const headers = { 'webhook-id': 'a', 'webhook-timestamp': String(Math.floor(Date.now() / 1000)), 'webhook-signature': 'v1,x' };
 const forged = await verify('{}', headers, 'whsec_AAAA').catch((reason) => reason);
+const server = createServer((request, response) =>
+  request.url === '/followed'
+    ? response.end()
+    : request.url === '/endless/policy'
+      ? response.writeHead(200, { 'content-type': 'application/json' }) && Readable.from(spaces()).pipe(response)
+      : response.writeHead(307, { location: '/followed' }).end(),
+);
+function* spaces() {
+  for (;;) yield Buffer.alloc(1024 * 1024, ' ');
+}
+await once(server.listen(0, '127.0.0.1'), 'listening');
+const tokens = { access_token: 'a', access_token_expire_at: '2999-01-01T00:00:00.000Z', refresh_token: 'r' };
+const tokenStore = { get: async () => tokens, set: async () => {} };
+const elsewhere = (folder) =>
+  new Cashback({ baseUrl: 'http://127.0.0.1:' + server.address().port + folder, tokenStore });
+const statusOf = (call) => call.catch((reason) => reason.code === 'unexpected_response' && reason.status);
+const unexpected = [
+  await statusOf(elsewhere('').orders.create(JSON.parse(order))),
+  await statusOf(elsewhere('').login({ email, password })),
+  await statusOf(elsewhere('/endless').policy.get()),
+];
 const isRefused = error instanceof CashbackError && forged instanceof WebhookError;
-console.log(JSON.stringify({ external_id, listed, code: error.code, centavos: String(toCentavos(total)), isRefused }));
+console.log(JSON.stringify({ external_id, listed, code: error.code, centavos: String(toCentavos(total)), isRefused, unexpected }));
 process.exit();
 `;
 
@@ -37,21 +61,25 @@ describe('the build of the TypeScript client', () => {
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  it.each(['20.19.0', '22', '24'])('creates, lists and refuses on Node %s', async (version) => {
-    const order = anOrderOf({ total: '150.00' });
-    const args = [service.url, merchant.email, merchant.password, JSON.stringify(order)];
-    const { stdout } = await promisify(execFile)(
-      'npm',
-      ['exec', '--yes', `--package=node@${version}`, '--', 'node', 'program.js', ...args],
-      { cwd: folder },
-    );
-    const { external_id } = order;
-    expect(JSON.parse(stdout)).toEqual({
-      external_id,
-      listed: [external_id],
-      code: 'redemption_exceeds_maximum',
-      centavos: '15000',
-      isRefused: true,
-    });
-  });
+  it.each(['20.19.0', '22', '24'])(
+    'creates, lists, refuses, follows no redirect and reads no body without an end on Node %s',
+    async (version) => {
+      const order = anOrderOf({ total: '150.00' });
+      const args = [service.url, merchant.email, merchant.password, JSON.stringify(order)];
+      const { stdout } = await promisify(execFile)(
+        'npm',
+        ['exec', '--yes', `--package=node@${version}`, '--', 'node', 'program.js', ...args],
+        { cwd: folder },
+      );
+      const { external_id } = order;
+      expect(JSON.parse(stdout)).toEqual({
+        external_id,
+        listed: [external_id],
+        code: 'redemption_exceeds_maximum',
+        centavos: '15000',
+        isRefused: true,
+        unexpected: [307, 307, 200],
+      });
+    },
+  );
 });

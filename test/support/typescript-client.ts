@@ -1,4 +1,6 @@
+import type { IncomingMessage } from 'node:http';
 import { Cashback, CashbackError, type CashbackOptions, type CreateOrder } from '../../clients/typescript/src/index.js';
+import { OPERATIONS } from '../../clients/typescript/src/generated/operations.gen.js';
 import type { TestMerchant } from './factories.js';
 import { anOrder } from './factories.js';
 import type { Members } from './shop.js';
@@ -41,4 +43,18 @@ export async function untilAnswered<T>(call: () => Promise<T>): Promise<T> {
       if (!(error instanceof CashbackError && error.retryable)) throw error;
     }
   }
+}
+
+/** The status of success of an operation, and some members of its answer. */
+export interface Promised {
+  status: number;
+  like: object | undefined;
+}
+
+/** What is promised to a request whose IDs are `id-1` and `id-2`. */
+export function promiseOf({ method, url }: IncomingMessage): Promised {
+  const path = url!.split('?')[0]!.replaceAll(/id-\d/g, '{}');
+  const found = Object.values(OPERATIONS).find(([route]) => route.replaceAll(/\{\w+\}/g, '{}') === `${method} ${path}`);
+  const [, , status, like] = found as readonly [string, string, number, object?];
+  return { status, like };
 }

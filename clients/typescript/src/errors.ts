@@ -31,7 +31,7 @@ type Members<P> = P extends unknown ? Omit<P, Envelope> : never;
  * What a call rejects with, unless it was aborted. Its `code` selects its other members, such as `existing_id`.
  *
  * - `network_error`: no complete response; `cause` says why
- * - `unexpected_response`: not from the service, for example from a proxy
+ * - `unexpected_response`: not what the operation answers, for example a redirect, or the page of a proxy
  */
 export type CashbackError = Common &
   (Members<Problem> | { readonly code: 'network_error' | 'unexpected_response' } | { readonly code: Unknown });
@@ -58,3 +58,11 @@ class CallError extends Error {
 }
 
 export const CashbackError = CallError as unknown as new (failure: Failure, options?: ErrorOptions) => CashbackError;
+
+/** What the client itself refuses. */
+export const refusal = (code: string, status: number, next_action: string, detail: string): CashbackError =>
+  new CashbackError({ code, status, detail, retryable: false, next_action });
+
+/** Whether the service, and not something before it, answered with this status. */
+export const isRefusal = (error: unknown, status: number | undefined): boolean =>
+  error instanceof CashbackError && error.status === status && error.code !== 'unexpected_response';

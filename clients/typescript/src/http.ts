@@ -1,4 +1,4 @@
-import { CashbackError, type Failure } from './errors.js';
+import { CashbackError, type Failure, isRefusal, refusal } from './errors.js';
 
 /** The last argument of each call. */
 export interface CallOptions {
@@ -26,14 +26,18 @@ export interface HttpOptions {
   fetch?: typeof fetch | undefined;
 }
 
-/** Returns an access token other than the rejected one. */
-export type Authorize = (rejected?: string) => Promise<string>;
+/** Returns an access token other than the rejected one, and whether the client has just logged in to get it. */
+export type Authorize = (rejected?: string) => Promise<{ token: string; isFresh: boolean }>;
 
 export interface Call {
   method: string;
   path: string;
   query?: object | undefined;
   body?: unknown;
+  /** The status of success. */
+  status: number;
+  /** Some members that the body then has, each with a value of its type. Without them it is no JSON. */
+  like?: object | undefined;
   /** Default: `application/json`. */
   accept?: 'text/csv' | undefined;
   options?: CallOptions | undefined;
@@ -47,6 +51,8 @@ const TIMEOUT_MS = 30_000;
 const FIRST_PAUSE_MS = 250;
 /** A longer timer would fire at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
+/** The service sends more only when it exports a customer with some ten thousand orders. */
+const MAX_BODY_BYTES = 64 * 1024 * 1024;
 
 const isTransient = (status: number): boolean => status === 0 || status === 408 || status === 429 || status >= 500;
 
@@ -83,14 +89,39 @@ function queryOf(query: object = {}): string {
   return parameters.size > 0 ? `?${parameters}` : '';
 }
 
+/** A browser hides all of a redirect but that it is one. */
+const isRedirect = ({ type, status }: Response): boolean => type === 'opaqueredirect' || Math.floor(status / 100) === 3;
+
 /** Reads the whole body: if it was cut, the try that received it must fail. */
-async function bodyOf(response: Response, isJson: boolean): Promise<unknown> {
-  const bytes = await response.arrayBuffer();
-  const length = response.headers.has('content-encoding') ? null : response.headers.get('content-length');
-  if (length !== null && bytes.byteLength < Number(length)) throw new Error('the body of the response was cut');
-  const text = new TextDecoder().decode(bytes);
-  return isJson ? JSON.parse(text) : text;
+async function bodyOf(response: Response): Promise<unknown> {
+  const { body, headers } = response;
+  // A page for people.
+  if (isRedirect(response)) return body?.cancel();
+  const isJson = /[/+]json\b/i.test(headers.get('content-type') ?? '');
+  // CSV keeps its byte order mark: without it, a spreadsheet takes the text for another encoding.
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: !isJson });
+  const reader = body?.getReader();
+  let text = '';
+  let received = 0;
+  for (let chunk = await reader?.read(); chunk?.value; chunk = await reader?.read()) {
+    received += chunk.value.byteLength;
+    text += decoder.decode(chunk.value, { stream: true });
+    if (received <= MAX_BODY_BYTES) continue;
+    await reader?.cancel();
+    throw refusal('unexpected_response', response.status, 'contact_support', `more than ${MAX_BODY_BYTES} bytes`);
+  }
+  const length = headers.has('content-encoding') ? null : headers.get('content-length');
+  if (body && length !== null && received < Number(length)) throw new Error('the body of the response was cut');
+  text += decoder.decode();
+  return isJson && body ? JSON.parse(text) : text;
 }
+
+/** Whether a value has the type of the example, and its members. */
+const isLike = (value: unknown, example: unknown): boolean =>
+  typeof value === typeof example &&
+  value !== null &&
+  Array.isArray(value) === Array.isArray(example) &&
+  Object.entries(example as object).every(([name, member]) => isLike((value as Record<string, unknown>)[name], member));
 
 /** The milliseconds that `Retry-After` asks for. */
 function retryAfter({ headers }: Response): number {
@@ -99,21 +130,26 @@ function retryAfter({ headers }: Response): number {
   return Math.max(wait || 0, 0);
 }
 
-function failureOf(response: Response, content: unknown): Failure {
+function errorOf(response: Response, content: unknown): CashbackError {
+  const { status, statusText, headers, url } = response;
   const retry_after = retryAfter(response);
   // A proxy may answer with JSON, and a code of its own.
-  if (typeof content === 'object' && content !== null && 'code' in content && 'next_action' in content)
-    return { ...(content as Failure), retry_after };
-  const { status, statusText, headers } = response;
-  return {
+  if (status >= 400 && isLike(content, { code: '', detail: '', retryable: false, next_action: '' }))
+    return new CashbackError({ ...(content as Failure), status, retry_after });
+  const location = headers.get('location') ?? '';
+  // The rest of where it leads may be secret.
+  const origin = location !== '' && URL.canParse(location, url) ? new URL(location, url).origin : 'another address';
+  const because = isRedirect(response) ? `a redirect to ${origin}, which is not followed` : 'not from the service';
+  const retryable = !isRedirect(response) && isTransient(status);
+  return new CashbackError({
     code: 'unexpected_response',
     status,
-    detail: `${status} ${statusText}, not from the service`,
-    retryable: isTransient(status),
-    next_action: isTransient(status) ? 'retry' : 'contact_support',
+    detail: `${`${status} ${statusText}`.trim()}, ${because}`,
+    retryable,
+    next_action: retryable ? 'retry' : 'contact_support',
     request_id: headers.get('x-request-id') ?? undefined,
     retry_after,
-  };
+  });
 }
 
 /** Sends requests, and sends them again until they have an answer: every operation is safe to repeat. */
@@ -134,21 +170,21 @@ export class Http {
     const body = call.body === undefined ? undefined : JSON.stringify(call.body);
     let rejected: string | undefined;
     for (let attempt = 1; ; attempt++) {
-      const token = authorize && (await within(() => authorize(rejected), left(), signal));
+      const session = authorize && (await within(() => authorize(rejected), left(), signal));
       // A try that hangs leaves time for another one.
       const limit = attempt < TRIES ? left() / 2 : left();
       try {
-        return await within((ending) => this.#exchange<T>(call, body, token, ending), limit, signal);
+        return await within((ending) => this.#exchange<T>(call, body, session?.token, ending), limit, signal);
       } catch (error) {
         if (!(error instanceof CashbackError)) throw error;
-        if (attempt > 1 && error.status === doneIs) return undefined as T;
-        if (error.code === 'invalid_token' && rejected === undefined) {
-          rejected = token;
+        if (attempt > 1 && isRefusal(error, doneIs)) return undefined as T;
+        if (error.code === 'invalid_token' && session?.isFresh === false && rejected === undefined) {
+          rejected = session.token;
           attempt--;
           continue;
         }
         const delay = error.retryAfter + Math.random() * FIRST_PAUSE_MS * 2 ** (attempt - 1);
-        if (!isTransient(error.status) || attempt >= TRIES || delay >= left()) throw error;
+        if (!error.retryable || !isTransient(error.status) || attempt >= TRIES || delay >= left()) throw error;
         this.options.onRetry?.({ attempt, delay, error });
         await within(() => new Promise<void>((done) => setTimeout(done, delay)), left(), signal);
       }
@@ -156,7 +192,7 @@ export class Http {
   }
 
   async #exchange<T>(call: Call, body: string | undefined, token: string | undefined, signal: AbortSignal): Promise<T> {
-    const { method, path, query, accept = 'application/json', options: { ifMatch } = {} } = call;
+    const { method, path, query, status, like = '', accept = 'application/json', options: { ifMatch } = {} } = call;
     const headers: Record<string, string> = { accept };
     if (token !== undefined) headers.authorization = `Bearer ${token}`;
     if (body !== undefined) headers['content-type'] = 'application/json';
@@ -165,11 +201,14 @@ export class Http {
       method,
       headers,
       signal,
+      // A redirect would take a password to another host, and make a creation a reading.
+      redirect: 'manual',
       ...(body !== undefined && { body }),
     });
-    const isJson = /[/+]json\b/.test(response.headers.get('content-type') ?? '');
-    const content = await bodyOf(response, isJson);
-    if (response.ok && (isJson || accept === 'text/csv' || response.status === 204)) return content as T;
-    throw new CashbackError(failureOf(response, content));
+    const content = await bodyOf(response);
+    const isCsv = response.headers.get('content-type')?.startsWith('text/csv') ?? false;
+    // Another server, too, can say that all is well.
+    if (response.status === status && isCsv === (accept === 'text/csv') && isLike(content, like)) return content as T;
+    throw errorOf(response, content);
   }
 }

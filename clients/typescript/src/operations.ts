@@ -1,4 +1,5 @@
 import { OPERATIONS, type Operations } from './generated/operations.gen.js';
+import { refusal } from './errors.js';
 import type { Call, CallOptions } from './http.js';
 
 /** What is generated of the request of an operation. */
@@ -51,27 +52,39 @@ const DONE_IS: { [N in Name]?: number } = { deleteWebhookEndpoint: 404, logout: 
 
 /** Makes the call of an operation. */
 export function operation<N extends Name>(name: N, send: Send): Operation<N> {
-  const [route, kind] = OPERATIONS[name] as [route: string, kind: 'list' | 'send' | 'call'];
+  const [route, kind, status, like] = OPERATIONS[name] as readonly [string, 'list' | 'send' | 'call', number, object?];
   const [method = '', template = ''] = route.split(' ');
   const perform = (...args: unknown[]): unknown => {
-    const path = template.replace(/\{\w+\}/g, () => encodeURIComponent(String(args.shift())));
+    const ids = args.splice(0, template.split('{').length - 1);
     const input = kind === 'call' ? undefined : (args.shift() as object | undefined);
-    const call = { method, path, options: args[0] as CallOptions | undefined, doneIs: DONE_IS[name] };
-    const sendWith = <T>(sent?: object): Promise<T> =>
-      send({ ...call, ...(method === 'GET' ? { query: sent } : { body: sent }) });
+    const call = { method, status, like, options: args[0] as CallOptions | undefined, doneIs: DONE_IS[name] };
+    const sendWith = async <T>(sent?: object): Promise<T> => {
+      const path = ids.reduce<string>((filled, id) => filled.replace(/\{\w+\}/, () => segmentOf(id)), template);
+      return send({ ...call, path, ...(method === 'GET' ? { query: sent } : { body: sent }) });
+    };
     return kind === 'list' ? listOf((next) => sendWith<Page>({ ...input, ...next })) : sendWith(input);
   };
   return perform as Operation<N>;
+}
+
+/** Encodes an ID. An empty one, `.` and `..` would lead to another operation. */
+function segmentOf(id: unknown): string {
+  const text = String((id as string | null | undefined) ?? '');
+  if (!/^\.{0,2}$|\p{Surrogate}/u.test(text)) return encodeURIComponent(text);
+  throw refusal('validation_failed', 400, 'fix_request', `${JSON.stringify(text)} cannot be an ID in a path`);
 }
 
 function listOf<P extends Page>(read: (next: object) => Promise<P>): List<P> {
   async function* pages({ cursor }: { cursor?: string | undefined } = {}): AsyncGenerator<P, void> {
     for (let next: object | undefined = cursor === undefined ? {} : { cursor }; next !== undefined;) {
       const page: P = await read(next);
-      yield page;
       // Where the feed began is replaced by where it goes on.
       const after = page.has_more ? { after: page.next_after, from: undefined, last: undefined } : undefined;
-      next = page.next_cursor ? { cursor: page.next_cursor } : after;
+      const following = page.next_cursor ? { cursor: page.next_cursor } : after;
+      if (JSON.stringify(following) === JSON.stringify(next))
+        throw refusal('unexpected_response', 200, 'contact_support', 'the page after this one is this one');
+      yield page;
+      next = following;
     }
   }
   return {

@@ -108,8 +108,8 @@ export function resources(send: Send): Resources {
   const all = Object.fromEntries(made) as Resources;
   all.events.pages = (...args) => all.events.list(...args).pages();
   all.reports.csv = (name, query, language, options) => {
-    const csv = language === 'pt-BR' ? { csv: language } : {};
-    return send({ method: 'GET', path: `/reports/${name}`, query: { ...query, ...csv }, accept: 'text/csv', options });
+    const sent = { ...query, ...(language === 'pt-BR' && { csv: language }) };
+    return send({ method: 'GET', path: `/reports/${name}`, query: sent, status: 200, accept: 'text/csv', options });
   };
   all.sandbox.move = async (...args) => {
     for (;;) {

@@ -1,6 +1,7 @@
-import { CashbackError } from './errors.js';
+import { type CashbackError, isRefusal, refusal } from './errors.js';
 import type { ConfigurationUserTokens, Login } from './generated/types.gen.js';
-import type { CallOptions, Http } from './http.js';
+import type { Authorize, CallOptions, Http } from './http.js';
+import { operation, type Operation, type Send } from './operations.js';
 
 export type TokenSet = ConfigurationUserTokens;
 
@@ -28,38 +29,43 @@ export function inMemory(): TokenStore {
 
 /** The session of the client: one login or refresh at a time. */
 export class Session {
-  #refreshing: Promise<string> | undefined;
+  #refreshing: ReturnType<Authorize> | undefined;
   #last: Promise<unknown> = Promise.resolve();
   /** To a clock that is wrong, each new token looks expired. Then only the service says when one is. */
   #isClockWrong = false;
+  readonly #login: Operation<'login'>;
+  readonly #renew: Operation<'refreshTokens'>;
 
   constructor(
     private readonly http: Http,
     private readonly store: TokenStore,
     private readonly timeout: number | undefined,
     private credentials: Login | undefined,
-  ) {}
+  ) {
+    const send: Send = (call) => http.request(call);
+    this.#login = operation('login', send);
+    this.#renew = operation('refreshTokens', send);
+  }
 
   /** Returns an access token that is valid for another minute. @param rejected what the service did not accept */
-  readonly authorize = async (rejected?: string): Promise<string> => {
+  readonly authorize: Authorize = async (rejected) => {
     const tokens = await this.store.get();
-    if (tokens !== null && this.#isUsable(tokens, rejected)) return tokens.access_token;
+    if (tokens !== null && this.#isUsable(tokens, rejected)) return { token: tokens.access_token, isFresh: false };
     this.#refreshing ??= this.#alone(() => this.#refresh(rejected)).finally(() => (this.#refreshing = undefined));
     return this.#refreshing;
   };
 
-  logIn(credentials: Login, options?: CallOptions): Promise<string> {
-    return this.#alone(() => this.#store('/auth/login', credentials, options));
+  logIn(credentials: Login, options?: CallOptions): Promise<unknown> {
+    return this.#alone(async () => this.#store(await this.#login(credentials, options)));
   }
 
   async logOut(options?: CallOptions): Promise<void> {
     if ((await this.store.get()) === null) return;
     try {
-      const { authorize } = this;
-      await this.http.request({ method: 'POST', path: '/auth/logout', authorize, options, doneIs: 401 });
+      await operation('logout', (call) => this.http.request({ ...call, authorize: this.authorize }))(options);
     } catch (error) {
       // The session has already ended.
-      if (!(error instanceof CashbackError && error.status === 401)) throw error;
+      if (!isRefusal(error, 401)) throw error;
     } finally {
       await this.#alone(() => this.store.set(null));
     }
@@ -81,28 +87,28 @@ export class Session {
     return this.#isClockWrong || expiresIn(tokens) > EARLY_MS;
   }
 
-  async #refresh(rejected: string | undefined): Promise<string> {
+  async #refresh(rejected: string | undefined): ReturnType<Authorize> {
     // Another client that shares the store may have refreshed meanwhile.
     const tokens = await this.store.get();
-    if (tokens !== null && this.#isUsable(tokens, rejected)) return tokens.access_token;
+    if (tokens !== null && this.#isUsable(tokens, rejected)) return { token: tokens.access_token, isFresh: false };
     if (tokens !== null) {
       try {
         const timeout = Math.min(this.timeout ?? REFRESH_MS, REFRESH_MS);
-        return await this.#store('/auth/refresh', { refresh_token: tokens.refresh_token }, { timeout });
+        const token = await this.#store(await this.#renew({ refresh_token: tokens.refresh_token }, { timeout }));
+        return { token, isFresh: false };
       } catch (error) {
         if (this.credentials === undefined) {
           // After any other failure, such as that of the network, the token may still be good.
-          if (error instanceof CashbackError && error.status === 401) await this.store.set(null);
+          if (isRefusal(error, 401)) await this.store.set(null);
           throw error;
         }
       }
     }
     if (this.credentials === undefined) throw notLoggedIn();
-    return this.#store('/auth/login', this.credentials);
+    return { token: await this.#store(await this.#login(this.credentials)), isFresh: true };
   }
 
-  async #store(path: string, body: object, options?: CallOptions): Promise<string> {
-    const tokens = await this.http.request<TokenSet>({ method: 'POST', path, body, options });
+  async #store(tokens: TokenSet): Promise<string> {
     await this.store.set(tokens);
     this.#isClockWrong = expiresIn(tokens) <= EARLY_MS;
     return tokens.access_token;
@@ -112,10 +118,4 @@ export class Session {
 const expiresIn = (tokens: TokenSet): number => Date.parse(tokens.access_token_expire_at) - Date.now();
 
 const notLoggedIn = (): CashbackError =>
-  new CashbackError({
-    code: 'missing_token',
-    status: 401,
-    detail: 'the client has no session, and neither email nor password: log in',
-    retryable: false,
-    next_action: 'log_in',
-  });
+  refusal('missing_token', 401, 'log_in', 'the client has no session, and neither email nor password: log in');
