@@ -124,7 +124,7 @@ describe('the example of a shop', () => {
     await shop.sync();
     expect(shop.data).toEqual(stored);
 
-    const secret = 'whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQ=';
+    const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
     const server = createServer((request, response) => void shop.receive(request, response, secret));
     await once(server.listen(0, '127.0.0.1'), 'listening');
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

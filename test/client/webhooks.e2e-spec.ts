@@ -81,6 +81,50 @@ describe('verification of webhooks by the TypeScript client', () => {
       await expectRefused(verify(raw, { ...headers, [name]: undefined }, secret), `${name} is missing`);
   });
 
+  it.each<[string, unknown]>([
+    ['an object', { type: 'ping' }],
+    ['an empty object', {}],
+    ['a list', []],
+    ['nothing', undefined],
+    ['null', null],
+    ['a number', 7],
+  ])('says of a body that is %s that the program has to give the bytes', async (_, body) => {
+    const refused = verify(body as string, headersOf(request), secret);
+    await expectRefused(refused, 'the body was parsed or not read: give its bytes, as express.raw()');
+    await expect(refused).rejects.toMatchObject({ status: 500 });
+  });
+
+  it('says of a secret that is missing, empty, cut or of something else what a secret is, and does not show it', async () => {
+    const key = secret.slice('whsec_'.length);
+    const wrong = [
+      undefined,
+      null,
+      '',
+      'x',
+      'whsec_',
+      `whsec_${key.slice(0, -1)}`,
+      `whsec_${key}${key}`,
+      `"${secret}"`,
+    ];
+    for (const given of [...wrong, `whsec_${key.slice(4)}`, `whsec_${'!'.repeat(43)}=`, 7, {}]) {
+      const refused = verify(request.raw, headersOf(request), given as string);
+      await expectRefused(refused, 'give `whsec_` and the 44 characters');
+      await expect(refused).rejects.toMatchObject({ status: 500 });
+      await expect(refused).rejects.not.toThrow(key.slice(4, -1));
+    }
+    // As a file or a vault gives it.
+    for (const given of [`${secret}\n`, ` ${secret} `, key])
+      expect(await verify(request.raw, headersOf(request), given)).toEqual(JSON.parse(request.raw));
+  });
+
+  it('calls a request without headers, or a signature that is wrong, 400', async () => {
+    for (const headers of [undefined, {}, { ...headersOf(request), 'webhook-signature': 'v1,x' }])
+      await expect(verify(request.raw, headers as object as Record<string, string>, secret)).rejects.toMatchObject({
+        name: 'WebhookError',
+        status: 400,
+      });
+  });
+
   it('refuses a request that is older or newer than the tolerance, or whose timestamp is no number', async () => {
     const { raw } = request;
     const headers = headersOf(request);

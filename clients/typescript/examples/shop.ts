@@ -124,7 +124,8 @@ export class Shop {
       this.#transaction((data) => apply(data, 'type' in received ? [received] : received.data));
       response.writeHead(204).end();
     } catch (error) {
-      response.writeHead(error instanceof WebhookError ? 400 : 500).end();
+      const { status, message } = error instanceof WebhookError ? error : { status: 500, message: 'not stored' };
+      response.writeHead(status).end(message);
     }
   }
 }

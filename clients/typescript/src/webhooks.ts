@@ -12,9 +12,14 @@ export interface Ping {
 /** What a request to a webhook endpoint contains: one event, or several if the endpoint has a `batch`. */
 export type Received = Event | Ping | { data: (Event | Ping)[] };
 
-/** The request does not come from the service, or it is too old: respond with 400. */
+/** Why a request is not accepted. Its message says what to change: respond with it, and with the `status`. */
 export class WebhookError extends Error {
   override readonly name = 'WebhookError';
+  /** 400 if the request is not from the service, or too old; 500 if this program cannot verify any. */
+  readonly status: 400 | 500 = 400;
+}
+class ProgramError extends WebhookError {
+  override readonly status = 500;
 }
 
 /** The headers of a request: of fetch, or an object with their names, as Node has. */
@@ -25,7 +30,7 @@ const TOLERANCE_SECONDS = 300;
 
 const isOfFetch = (headers: HeaderFields): headers is Pick<Headers, 'get'> => typeof headers.get === 'function';
 
-function field(headers: HeaderFields, name: string): string {
+function field(headers: HeaderFields = {}, name: string): string {
   const value = isOfFetch(headers)
     ? headers.get(name)
     : Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1];
@@ -38,9 +43,7 @@ const bytesOf = (base64: string): Uint8Array<ArrayBuffer> => Uint8Array.from(ato
 /** Whether one of the signatures is that of the content: while a secret is replaced, there are two. */
 async function isSigned(content: Uint8Array<ArrayBuffer>, signatures: string, secret: string): Promise<boolean> {
   const algorithm = { name: 'HMAC', hash: 'SHA-256' };
-  const key = await crypto.subtle.importKey('raw', bytesOf(secret.replace(/^whsec_/, '')), algorithm, false, [
-    'verify',
-  ]);
+  const key = await crypto.subtle.importKey('raw', bytesOf(secret), algorithm, false, ['verify']);
   for (const signature of signatures.split(' ')) {
     const [version, base64 = ''] = signature.split(',');
     if (version !== 'v1' || !/^[A-Za-z0-9+/]{43}=$/.test(base64)) continue;
@@ -57,7 +60,7 @@ async function isSigned(content: Uint8Array<ArrayBuffer>, signatures: string, se
  * @param secret `whsec_…`
  * @returns the event, whose `type` selects its `data`, or a batch. Types are added over time: ignore those that you do
  * not know
- * @throws WebhookError if the signature is missing or wrong, or the request is too old
+ * @throws WebhookError if the body, the headers or the secret are not what verifies a request
  */
 export async function verify(
   rawBody: string | Uint8Array,
@@ -65,17 +68,23 @@ export async function verify(
   secret: string,
   { tolerance = TOLERANCE_SECONDS }: { tolerance?: number | undefined } = {},
 ): Promise<Received> {
+  const [, base64] = /^\s*(?:whsec_)?([A-Za-z0-9+/]{43}=)\s*$/.exec(secret) ?? [];
+  if (base64 === undefined)
+    throw new ProgramError('the secret is not that of an endpoint: give `whsec_` and the 44 characters after it');
+  const encoder = new TextEncoder();
+  const body = typeof rawBody === 'string' ? encoder.encode(rawBody) : rawBody;
+  // What a framework made of the body is often `any`, so that the compiler finds no mistake.
+  if (!ArrayBuffer.isView(body))
+    throw new ProgramError('the body was parsed or not read: give its bytes, as express.raw() before any JSON parser');
   const timestamp = field(headers, 'webhook-timestamp');
   if (!/^\d+$/.test(timestamp)) throw new WebhookError('the header webhook-timestamp is not a number of seconds');
   if (Math.abs(Date.now() / 1000 - Number(timestamp)) > tolerance)
     throw new WebhookError('the timestamp is too far from now');
-  const encoder = new TextEncoder();
   const head = encoder.encode(`${field(headers, 'webhook-id')}.${timestamp}.`);
-  const body = typeof rawBody === 'string' ? encoder.encode(rawBody) : rawBody;
   const content = new Uint8Array(head.length + body.length);
   content.set(head);
   content.set(body, head.length);
-  if (!(await isSigned(content, field(headers, 'webhook-signature'), secret)))
-    throw new WebhookError('no signature is that of the body');
+  if (!(await isSigned(content, field(headers, 'webhook-signature'), base64)))
+    throw new WebhookError("no signature is that of the body: is this the endpoint's secret, and the body as it came?");
   return JSON.parse(new TextDecoder().decode(body)) as Received;
 }
