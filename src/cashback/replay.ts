@@ -11,7 +11,7 @@ import { derivedKeys } from '../config/signing-secrets.js';
 export interface Content {
   readonly [member: string]: Value;
 }
-type Value = string | number | null | Content | readonly Content[];
+type Value = string | number | boolean | null | Content | readonly Content[];
 
 /** What an earlier request with the same key asked for, as far as it is known now. */
 interface StoredContent<C> {

@@ -317,8 +317,8 @@ export const PROBLEMS = {
   }),
   refund_exceeds_total: problem(422, 'The refund exceeds what is left of the order', 'fix_request', {
     members: {
-      minimum: amount('The minimum of the member that `errors` names, in BRL.', '30.00'),
-      maximum: amount('The maximum of the member that `errors` names, in BRL.', '50.00'),
+      minimum: amount('The minimum of what `errors` names, in BRL; of the `amount`, if those are items.', '30.00'),
+      maximum: amount('The maximum of what `errors` names, in BRL; of the `amount`, if those are items.', '50.00'),
       errors: errors({ pointer: '/eligible_amount', detail: 'must be from 30.00 to 50.00' }),
     },
     example: {

@@ -124,8 +124,9 @@ function dataOf({ data, madeBy }: FeedEvent, added: Added, whoIs: WhoIs): EventD
   const order = withAdded(data.order, added, whoIs);
   if ('previous_wallet' in data) return { ...data, order, wallet, previous_wallet: walletOf(data.previous_wallet) };
   if (!('refund' in data)) return { ...data, order, wallet };
-  const { reason, metadata } = added.refunds.get(data.refund.id)!;
-  const told = { reason, metadata: metadata ?? {}, created_by: whoIs(madeBy)! };
+  const { returned, reason, metadata } = added.refunds.get(data.refund.id)!;
+  const { items, rest } = returned ?? { items: [], rest: false };
+  const told = { items, rest, reason, metadata: metadata ?? {}, created_by: whoIs(madeBy)! };
   return { ...data, order, refund: Object.assign(new RefundDto(), data.refund, told), wallet };
 }
 

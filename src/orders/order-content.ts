@@ -190,8 +190,11 @@ export interface Origin {
   versions: Versions;
 }
 
+/** What a refund is for. What comes back decides its amounts, if it is not null. */
+export type AskedRefund = RequestedRefund & Pick<Refund, 'returned'>;
+
 /** A refund that a request asks for. */
-export type SentRefund = RequestedRefund & Pick<Refund, 'externalId' | 'reason' | 'store' | 'metadata'>;
+export type SentRefund = AskedRefund & Pick<Refund, 'externalId' | 'reason' | 'store' | 'metadata'>;
 
 /** What a completion asks for; by default, the hold and the payment methods of the order. */
 export interface Completion {

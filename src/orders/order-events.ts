@@ -19,7 +19,7 @@ const ORDER_ADDED = [
   'customer_changed_by',
   'customer_change_reason',
 ] as const satisfies (keyof OrderDto)[];
-const REFUND_ADDED = ['reason', 'metadata', 'created_by'] as const satisfies (keyof RefundDto)[];
+const REFUND_ADDED = ['items', 'rest', 'reason', 'metadata', 'created_by'] as const satisfies (keyof RefundDto)[];
 
 type OrderData = Without<OrderDto, (typeof ORDER_ADDED)[number]>;
 type RefundData = Without<RefundDto, (typeof REFUND_ADDED)[number]>;

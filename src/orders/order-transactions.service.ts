@@ -16,15 +16,16 @@ import { Refund } from './refund.entity.js';
 /** What happens to an order in a transaction. */
 export interface OrderUseCase<T> {
   /** The refund that is made, unless it exists already. */
-  refundExternalId?: string;
+  refund?: { externalId: string; isByItems: boolean };
   /** The credits that it needs of the wallet, besides what the order holds. */
   needs?: (order: Order, wallet: WalletAggregate) => Omit<NeededCredits, 'wallet' | 'orderId'>;
   /**
    * Throws a problem only before it has changed anything.
    *
    * @param refund the refund that exists already.
+   * @param refunds if it is by items, all of the order that are.
    */
-  perform: (order: Order, wallet: WalletAggregate, refund: Refund | undefined) => T;
+  perform: (order: Order, wallet: WalletAggregate, refund: Refund | undefined, refunds: readonly Refund[]) => T;
 }
 
 interface KeyedUseCase extends OrderUseCase<unknown> {
@@ -104,13 +105,17 @@ class UseCases {
   readonly #keys: ReadonlyMap<string, KeyedUseCase>;
   readonly #refunds: ReadonlyMap<string, Refund>;
 
-  constructor(keys: readonly KeyedUseCase[], refunds: readonly Refund[]) {
+  constructor(
+    keys: readonly KeyedUseCase[],
+    private readonly refunds: readonly Refund[],
+  ) {
     this.#keys = new Map(keys.map((key) => [key.orderId, key]));
-    this.#refunds = new Map(refunds.map((refund) => [refund.orderId, refund]));
+    const made = refunds.filter((refund) => this.#keys.get(refund.orderId)?.refund?.externalId === refund.externalId);
+    this.#refunds = new Map(made.map((refund) => [refund.orderId, refund]));
   }
 
   readonly isNewRefund = ({ id, wasCompleted }: Order): boolean =>
-    wasCompleted && this.#keys.get(id)!.refundExternalId !== undefined && !this.#refunds.has(id);
+    wasCompleted && this.#keys.get(id)!.refund !== undefined && !this.#refunds.has(id);
 
   readonly needsOf = ({ order, wallet }: LoadedOrder): NeededCredits => {
     const needs = this.#refunds.has(order.id) ? undefined : this.#keys.get(order.id)!.needs?.(order, wallet);
@@ -120,21 +125,22 @@ class UseCases {
   perform(order: Order, wallet: WalletAggregate): Outcome<Performed<unknown>> {
     return outcomeOf(() => {
       order.expireIfDue(wallet);
-      const result = this.#keys.get(order.id)!.perform(order, wallet, this.#refunds.get(order.id));
+      const refunds = this.refunds.filter(({ orderId }) => orderId === order.id);
+      const result = this.#keys.get(order.id)!.perform(order, wallet, this.#refunds.get(order.id), refunds);
       return { order, wallet, result };
     });
   }
 }
 
-/** Reads the refunds that exist already. The lock of the order, which comes before, keeps others from making one. */
+/** Reads the refunds that exist already. The lock of the order, which comes before, keeps others from making any. */
 async function existingRefunds(manager: EntityManager, keys: readonly KeyedUseCase[]): Promise<Refund[]> {
-  const made = keys.flatMap(({ merchantId, orderId, refundExternalId }) =>
-    refundExternalId === undefined ? [] : [[merchantId, orderId, Buffer.from(refundExternalId)]],
+  const made = keys.flatMap(({ merchantId, orderId, refund }) =>
+    refund === undefined ? [] : [[merchantId, orderId, Buffer.from(refund.externalId), refund.isByItems]],
   );
   if (made.length === 0) return [];
   const sql = `
     SELECT ${columnNames(manager, Refund).join(', ')} FROM refunds
-     WHERE ${anyOf(made.length, 'merchant_id = ? AND order_id = ? AND external_id = ?')}`;
+     WHERE ${anyOf(made.length, 'merchant_id = ? AND order_id = ? AND (external_id = ? OR (? AND returned_items IS NOT NULL))')}`;
   const rows = await manager.query<Row[]>(sql, made.flat());
   return rows.map((row) => toEntity(manager, Refund, row));
 }

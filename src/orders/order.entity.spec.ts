@@ -60,7 +60,8 @@ const refund = (order: Order, amountCents: number, eligibleCents: number | null 
     (wallet) =>
       order.refund(
         wallet,
-        { externalId: newId(rows.now), amountCents, eligibleCents, takeBackCents: null, ...TOLD },
+        { externalId: newId(rows.now), amountCents, eligibleCents, takeBackCents: null, returned: null, ...TOLD },
+        [],
         { by: USER, versions },
       ),
     order.id,

@@ -8,13 +8,7 @@ import {
   refuseAboveMaximum,
   refuseBelowMinimum,
 } from '../cashback/quote.js';
-import {
-  type RefundAmounts,
-  refundAmounts,
-  type RefundParts,
-  refundParts,
-  type RequestedRefund,
-} from '../cashback/refund-parts.js';
+import { type RefundAmounts, refundAmounts, type RefundParts, refundParts } from '../cashback/refund-parts.js';
 import { differences } from '../cashback/replay.js';
 import { type Validity, validityOf } from '../cashback/validity.js';
 import type { Cause, WalletAggregate } from '../cashback/wallet-aggregate.js';
@@ -39,6 +33,7 @@ import { Merchant } from '../merchants/merchant.entity.js';
 import { type Policy, policyTransformer } from '../merchants/policy.js';
 import {
   type AmendedContent,
+  type AskedRefund,
   type Completion,
   contentOf,
   defaultExpiry,
@@ -61,6 +56,7 @@ import {
 } from './order-transitions.js';
 import { refuseLapsed, refuseOtherCompletion, refuseUncovered, requireVersion } from './order-refusals.js';
 import type { Refund } from './refund.entity.js';
+import { amountsOfItems } from './refund-items.js';
 
 type OrderEvent = { madeBy: By } & (
   | { type: Exclude<OrderEventType, OtherEvent>; refund?: never; previousWallet?: never }
@@ -425,12 +421,14 @@ export class Order {
   /**
    * Returns what a refund does.
    *
+   * @param refunds the earlier ones, for a refund of items.
    * @param expiredCents how much of the earned cashback has expired unspent.
-   * @throws Problem invalid_transition; refund_exceeds_total, with the bounds.
+   * @throws Problem invalid_transition; refund_exceeds_total, with the bounds; validation_failed for items.
    */
-  quoteRefund(sent: RequestedRefund, expiredCents: number): RefundAmounts & RefundParts {
+  quoteRefund(sent: AskedRefund, refunds: readonly Refund[], expiredCents: number): RefundAmounts & RefundParts {
     requireTransition(this, 'refund');
-    const amounts = refundAmounts(this, sent, this.policy.earnRateMaximumBps);
+    const asked = { ...sent, ...(sent.returned && amountsOfItems(this, sent.returned, refunds)) };
+    const amounts = refundAmounts(this, asked, this.policy.earnRateMaximumBps);
     return { ...amounts, ...refundParts(this, amounts, expiredCents + this.lostCents) };
   }
 
@@ -438,15 +436,17 @@ export class Order {
    * Refunds an amount: returns redeemed cashback, and takes earned cashback back. What the order redeemed and earned
    * must be loaded in the wallet.
    *
-   * @throws Problem invalid_transition; precondition_failed; refund_exceeds_total, with the bounds.
+   * @param refunds the earlier ones, for a refund of items.
+   * @throws Problem precondition_failed; and those of `quoteRefund`.
    */
-  refund(wallet: WalletAggregate, sent: SentRefund, origin: Origin): Refund {
+  refund(wallet: WalletAggregate, sent: SentRefund, refunds: readonly Refund[], origin: Origin): Refund {
     requireTransition(this, 'refund');
     requireVersion(this, origin);
-    const { returnedCents, takenBackCents, ...amounts } = this.quoteRefund(sent, wallet.expiredUnspent(this.id));
+    const quoted = this.quoteRefund(sent, refunds, wallet.expiredUnspent(this.id));
+    const { returnedCents, takenBackCents, ...amounts } = quoted;
     const parts = { returnedCents, takenBackCents };
     const { id: orderId, merchantId, returnedCents: returnedBeforeCents } = this;
-    const { externalId, reason, store, metadata } = sent;
+    const { externalId, returned, reason, store, metadata } = sent;
     const refund: Refund = {
       id: newId(wallet.now),
       orderId,
@@ -455,6 +455,7 @@ export class Order {
       version: this.version + 1,
       ...amounts,
       ...parts,
+      returned,
       reason,
       store,
       metadata,

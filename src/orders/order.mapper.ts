@@ -155,6 +155,8 @@ export function toRefundDto(refund: Refund, orderExternalId: string, whoIs: WhoI
     order_external_id: orderExternalId,
     amount: formatMoney(refund.amountCents),
     eligible_amount: formatMoney(refund.eligibleCents),
+    items: refund.returned?.items ?? [],
+    rest: refund.returned?.rest ?? false,
     cashback_returned: formatMoney(refund.returnedCents),
     cashback_taken_back: formatMoney(refund.takenBackCents),
     amount_to_pay_back: formatMoney(refund.amountCents - refund.returnedCents),

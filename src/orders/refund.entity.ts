@@ -9,6 +9,7 @@ import {
   PrimaryId,
   TextColumn,
 } from '../database/columns.js';
+import type { Returned } from './refund-items.js';
 
 /** A return, whole or in part, of a completed order. */
 @Entity('refunds')
@@ -36,6 +37,10 @@ export class Refund {
 
   @CentsColumn('amount_cents')
   amountCents!: number;
+
+  /** What came back, with quantities; null if the request has an amount. */
+  @Column({ name: 'returned_items', type: 'json', nullable: true })
+  returned!: Returned | null;
 
   /** The part of the amount that concerns what the order earned cashback on. */
   @CentsColumn('eligible_cents')

@@ -18,8 +18,9 @@ export class RefundsController {
   /**
    * Refund an order
    *
-   * @remarks Refunds a completed order, fully or partially. `external_id` is the idempotency key. With
-   * `eligible_amount` you say how much of the amount concerns goods of the `eligible_total`: "0.00" for shipping.
+   * @remarks Refunds a completed order, fully or partially. `external_id` is the idempotency key. Send the `items` that
+   * come back and whether also the `rest`; or an `amount`, and with `eligible_amount` how much of it concerns goods of
+   * the `eligible_total`: "0.00" for shipping.
    */
   @Post()
   @Requires('refund')
@@ -41,9 +42,8 @@ export class RefundsController {
   /**
    * Quote a refund
    *
-   * @remarks Returns what the refund would do now, and stores nothing. A quote is not binding. Send an `amount`, or the
-   * `items` that come back and whether also the `rest`: then `amount` and `eligible_amount` of the response are what to
-   * send in the refund. It does not know which items earlier refunds returned.
+   * @remarks Returns what the refund would do now, and stores nothing. A quote is not binding. Send what you would send
+   * in the refund.
    */
   @Post('quote')
   @Requires('refund')

@@ -2,13 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { type EntityManager, In } from 'typeorm';
 import { readUserNames, UserNames } from '../auth/user-names.service.js';
 import { differences } from '../cashback/replay.js';
-import type { RequestedRefund } from '../cashback/refund-parts.js';
 import { Clock } from '../common/clock.js';
 import type { Caller } from '../common/caller.js';
 import { type CreatedPageRequest, decodeCursor, pageOf, type PageRequest } from '../common/cursor.js';
 import { readMetadata } from '../common/metadata.js';
-import { exactCents, formatMoney, parseMoney } from '../common/money.js';
-import { externalIdConflict, notFound, validationFailed } from '../common/problem.js';
+import { exactCents, formatMoney } from '../common/money.js';
+import { externalIdConflict, type Fault, notFound, validationFailed } from '../common/problem.js';
 import { findDated, type IndexRange, loadFound, periodOf, positionOf } from '../database/dated-rows.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import type { CreateRefundDto, QuoteRefundDto, RefundQuoteDto, RefundDto, RefundPageDto } from './dto/refund.dto.js';
@@ -18,7 +17,7 @@ import { Order } from './order.entity.js';
 import type { SentRefund, Versions } from './order-content.js';
 import { toRefundDto } from './order.mapper.js';
 import { Refund } from './refund.entity.js';
-import { amountsOfItems } from './refund-items.js';
+import { withQuantities } from './refund-items.js';
 
 /** Full and partial refunds of completed orders. */
 @Injectable()
@@ -31,10 +30,10 @@ export class RefundsService {
   ) {}
 
   /**
-   * Refunds an amount of an order, or replays the refund with this `external_id`. The order's lock serializes
+   * Refunds an amount or items of an order, or replays the refund with this `external_id`. The order's lock serializes
    * concurrent requests, so the first one creates the refund and the others find it.
    *
-   * @throws Problem not_found; external_id_conflict; and those of `Order.refund`.
+   * @throws Problem not_found; external_id_conflict; validation_failed; and those of `Order.refund`.
    */
   async create(
     { merchantId, apiUserId: by }: Caller,
@@ -42,12 +41,14 @@ export class RefundsService {
     request: CreateRefundDto,
     versions: Versions,
   ): Promise<{ refund: RefundDto; replayed: boolean }> {
-    const sent = readRefund(request);
+    const read = readRefund(request);
     const { result, order } = await this.transactions.run(merchantId, orderId, {
-      refundExternalId: sent.externalId,
+      refund: { externalId: read.externalId, isByItems: read.returned !== null },
       needs: (order) => (order.wasCompleted ? { takeBackCents: order.keptCents } : {}),
-      perform: (order, wallet, existing) => {
-        if (existing === undefined) return { refund: order.refund(wallet, sent, { by, versions }), replayed: false };
+      perform: (order, wallet, existing, refunds) => {
+        const sent = { ...read, returned: withQuantities(order, read.returned) };
+        if (existing === undefined)
+          return { refund: order.refund(wallet, sent, refunds, { by, versions }), replayed: false };
         refuseDifferences(sent, existing, order);
         return { refund: existing, replayed: true };
       },
@@ -59,17 +60,19 @@ export class RefundsService {
   /**
    * Returns what a refund would do now, and stores nothing.
    *
-   * @throws Problem not_found; and those of `amountsOfItems` and `Order.refund`.
+   * @throws Problem not_found; validation_failed; and those of `Order.quoteRefund`.
    */
   quote(merchantId: string, orderId: string, request: QuoteRefundDto): Promise<RefundQuoteDto> {
-    const sentFor = readQuoted(request);
+    const asked = readAsked(request);
     const now = this.clock.now(merchantId);
     return this.unitOfWork.snapshot(async (manager) => {
       const order = await manager.findOneBy(Order, { id: orderId, merchantId });
       if (order === null) throw notFound('no order has this ID');
       const [row] = await manager.query<{ cents: string }[]>(EXPIRED, [now, orderId, merchantId]);
+      const refunds = asked.returned ? await manager.findBy(Refund, { orderId, merchantId }) : [];
       const { amountCents, eligibleCents, returnedCents, takenBackCents } = order.quoteRefund(
-        sentFor(order),
+        { ...asked, returned: withQuantities(order, asked.returned) },
+        refunds,
         exactCents(row?.cents ?? 0),
       );
       return {
@@ -124,39 +127,40 @@ const EXPIRED = `
          + IF(c.expires_at <= ?, c.remaining_cents - c.held_cents, 0) AS cents
     FROM cashback_credits c WHERE c.order_id = ? AND c.merchant_id = ?`;
 
-/** Returns what depends on the order, as a function. @throws Problem validation_failed for an amount beside items. */
-function readQuoted(request: QuoteRefundDto): (order: Order) => RequestedRefund {
-  const { amount, items = [], rest = false } = request;
-  if (items.length === 0 && !rest) return () => readAmounts({ ...request, amount: amount! });
-  const beside = (['amount', 'eligible_amount'] as const).filter((member) => request[member] !== undefined);
-  if (beside.length > 0)
-    throw validationFailed(
-      beside.map((member) => ({ pointer: `/${member}`, detail: 'must be left out with items or rest' })),
-    );
-  const takeBackCents = readOptional(request.take_back);
-  return (order) => ({ ...amountsOfItems(order, { items, rest }), takeBackCents });
-}
-
-const readAmounts = (request: Pick<CreateRefundDto, 'amount' | 'eligible_amount' | 'take_back'>): RequestedRefund => ({
-  amountCents: parseMoney(request.amount),
-  eligibleCents: readOptional(request.eligible_amount),
-  takeBackCents: readOptional(request.take_back),
-});
-
-/** Reads a request whose members have been validated individually. */
-function readRefund(request: CreateRefundDto): SentRefund {
+/** @throws Problem validation_failed for an amount beside items. */
+function readAsked(request: QuoteRefundDto) {
+  const { amount, eligible_amount, items = [], rest = false } = request;
+  const isByItems = items.length > 0 || rest;
+  const beside = isByItems ? Object.entries({ amount, eligible_amount }) : [];
+  const faults = beside.flatMap(([member, value]) => (value === undefined ? [] : [besideItems(member)]));
+  if (faults.length > 0) throw validationFailed(faults);
   return {
-    externalId: request.external_id,
-    ...readAmounts(request),
-    reason: request.reason ?? null,
-    store: request.store ?? null,
-    metadata: readMetadata(request.metadata),
+    amountCents: readOptional(amount) ?? 0,
+    eligibleCents: readOptional(eligible_amount),
+    takeBackCents: readOptional(request.take_back),
+    returned: isByItems ? { items, rest } : null,
   };
 }
 
+const besideItems = (member: string): Fault => ({
+  pointer: `/${member}`,
+  detail: 'must be left out with items or rest',
+});
+
+/** Reads a request whose members have been validated individually. @throws Problem validation_failed. */
+const readRefund = (request: CreateRefundDto) => ({
+  externalId: request.external_id,
+  ...readAsked(request),
+  reason: request.reason ?? null,
+  store: request.store ?? null,
+  metadata: readMetadata(request.metadata),
+});
+
 const contentOf = (refund: Omit<SentRefund, 'externalId'>) => ({
-  amount: refund.amountCents,
-  eligible_amount: refund.eligibleCents,
+  amount: refund.returned ? null : refund.amountCents,
+  eligible_amount: refund.returned ? null : refund.eligibleCents,
+  items: refund.returned?.items ?? [],
+  rest: refund.returned?.rest ?? false,
   take_back: refund.takeBackCents,
   reason: refund.reason,
   store: refund.store,
@@ -178,7 +182,6 @@ function refuseDifferences(sent: SentRefund, existing: Refund, { isErased }: Ord
 }
 
 /** @throws Problem not_found, also for an order of another merchant. */
-/** @throws Problem not_found. */
 async function externalIdOf(manager: EntityManager, merchantId: string, id: string): Promise<string> {
   const externalId = (await externalIdsOf(manager, merchantId, [id])).get(id);
   if (externalId === undefined) throw notFound('no order has this ID');

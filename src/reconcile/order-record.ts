@@ -70,11 +70,15 @@ export interface OrderRecord {
   events: OrderEvent[];
 }
 
-/** Content that can be large, and that no other row contains. */
-const LARGE = ['items', 'metadata'];
+/** Content that can be large. Only refunds by items depend on any. */
+const LARGE: Record<string, string> = {
+  items:
+    'IF(EXISTS (SELECT 1 FROM refunds WHERE order_id = o.id AND returned_items IS NOT NULL), o.items, JSON_ARRAY())',
+  metadata: 'JSON_ARRAY()',
+};
 
 const ordersOf = (columns: string[]): string => `
-  SELECT o.id AS order_id, ${columns.map((column) => (LARGE.includes(column) ? `JSON_ARRAY() AS ${column}` : `o.${column}`)).join(', ')},
+  SELECT o.id AS order_id, ${columns.map((column) => `${LARGE[column] ?? `o.${column}`} AS ${column}`).join(', ')},
          m.id AS existing_merchant_id, f.kept_since, w.id AS wallet_id, c.wallet_id AS credit_wallet_id, c.amount_cents AS credit_cents,
          c.claimed_cents AS credit_claimed_cents, c.available_at AS credit_available_at, c.expires_at AS credit_expires_at, c.created_at AS credit_created_at,
          ${SUM_NAMES.map((name) => `0 AS ${name}`).join(', ')}

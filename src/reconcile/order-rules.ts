@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { cashbackToReceive, earnAmountProblem, redeemableMaximum } from '../cashback/quote.js';
 import { refundAmounts, refundParts, type RefundedOrder } from '../cashback/refund-parts.js';
 import { validityOf } from '../cashback/validity.js';
@@ -6,6 +7,7 @@ import { sumCents } from '../common/money.js';
 import { defaultExpiry, type OrderPaymentMethod } from '../orders/order-content.js';
 import type { Order } from '../orders/order.entity.js';
 import type { Refund } from '../orders/refund.entity.js';
+import { amountsOfItems } from '../orders/refund-items.js';
 import { eventsAreVersions } from './order-events.js';
 import type { OrderRecord } from './order-record.js';
 import { isSameDay, returnsAreInReverse } from './order-returns.js';
@@ -113,7 +115,7 @@ const ORDER_RULES: Record<string, (record: OrderRecord) => boolean> = {
     );
   },
 
-  'each refund has the eligible part, returned and took back what the formulas say, and what is left of the earned cashback follows':
+  'each refund has the amounts of its items and the eligible part, returned and took back what the formulas say, and what is left of the earned cashback follows':
     refundsFollow,
 
   'an order asks to earn at most the share of its policy': ({ order: o }) =>
@@ -163,6 +165,7 @@ function refundsFollow({ order: o, row, refunds, change }: OrderRecord): boolean
     const { amountCents } = refund;
     const { requestedEligibleCents: eligibleCents, requestedTakeBackCents: takeBackCents } = refund;
     const sent = { amountCents, eligibleCents, takeBackCents };
+    const ofItems = refund.returned && amountsOfItems({ ...o, ...state }, refund.returned, refunds.slice(0, at));
     const amounts = refundAmounts(state, sent, o.policy.earnRateMaximumBps);
     const { returnedCents, takenBackCents } = refundParts(state, amounts);
     state.refundedCents += amountCents;
@@ -172,6 +175,7 @@ function refundsFollow({ order: o, row, refunds, change }: OrderRecord): boolean
     state.keptCents -= amounts.dueCents;
     return (
       refund.version === Number(o.completedVersion) + 2 + at + (isMovedBefore(refund.version) ? 1 : 0) &&
+      (ofItems === null || isDeepStrictEqual(ofItems, { amountCents, eligibleCents: refund.eligibleCents })) &&
       refund.eligibleCents === amounts.eligibleCents &&
       refund.requestedEligibleCents === amounts.requestedEligibleCents &&
       refund.dueCents === amounts.dueCents &&

@@ -73,11 +73,13 @@ describeInBrowser('An order in the back office', () => {
     await dialog.waitFor({ state: 'detached' });
     const [refund, ...others] = await refundsOf(order);
     expect(others).toEqual([]);
-    expect(refund!.metadata).toEqual({ items: '1 × Caneca, shipping' });
     await page.getByRole('cell', { name: '1 × Caneca, shipping' }).waitFor();
     expect(refund).toMatchObject({
       amount: '50.00',
       eligible_amount: '30.00',
+      items: [{ id: order.items[0]!.id, quantity: 1 }],
+      rest: true,
+      metadata: {},
       reason: 'Quebrada',
       created_by: { name: 'Suporte Ana' },
     });
@@ -146,7 +148,26 @@ describeInBrowser('An order in the back office', () => {
     await dialog.getByText('R$60.00').first().waitFor();
     await confirm(dialog);
     await dialog.waitFor({ state: 'detached' });
-    expect(await refundsOf(order)).toMatchObject([{ amount: '60.00' }]);
+    expect(await refundsOf(order)).toMatchObject([{ amount: '60.00', items: [{ id: 'mug', quantity: 2 }] }]);
+  });
+
+  it('does not refund an item that somebody else has refunded since the amounts were shown', async () => {
+    const order = await aSale();
+    const page = await open(order);
+    const dialog = await openDialog(page, 'Refund');
+    await dialog.getByLabel('Caneca').fill('1');
+    await dialog.getByRole('button', { name: 'Continue' }).click();
+    await dialog.getByText('To pay back to the customer').waitFor();
+    await merchant.refund(order, undefined, { items: [{ id: order.items[0]!.id }] });
+    await dialog.getByRole('button', { name: /^Confirm/ }).click();
+    await dialog.getByText('Somebody else has changed the order.').waitFor();
+    expect(await refundsOf(order)).toHaveLength(1);
+    await dialog.getByRole('button', { name: 'Back' }).click();
+    await page.getByText('Partially refunded').first().waitFor();
+    const again = await openDialog(page, 'Refund');
+    await again.getByLabel('Caneca').fill('1');
+    await again.getByRole('button', { name: 'Continue' }).click();
+    await again.getByText('No item comes back twice.').waitFor();
   });
 
   it('shows a refund that was made when its dialog was closed, or its answer was lost, so that nobody repeats it', async () => {

@@ -96,7 +96,10 @@ describe('the OpenAPI document', () => {
 
   it('every amount has a pattern, every ID of the service is a UUID, and an instant or a day has its format', () => {
     const ofCallers = new Set(
-      ['CreateOrderItemDto', 'PaymentMethodDto', 'OrderItemDto', 'OrderPaymentMethodDto'].concat('RefundItemDto'),
+      ['CreateOrderItemDto', 'PaymentMethodDto', 'OrderItemDto', 'OrderPaymentMethodDto'].concat(
+        'RefundItemDto',
+        'ReturnedItemDto',
+      ),
     );
     const isOfEvent = (schema: string): boolean => /Event$/.test(schema) || schema === 'WebhookAttemptDto';
     const isExact = (schema: string, member: string, { example, format, pattern }: Schema): boolean => {

@@ -65,19 +65,26 @@ describe('docs/recipes.md', () => {
 
   it('the TV comes back, and takes what it earned with it, also after a redemption', async () => {
     const [json = ''] = blocksOf('Rates by category, brand or tier', 'json');
-    const refund = JSON.parse(json) as Record<'amount' | 'take_back', string>;
+    const refund = JSON.parse(json) as { items: object[]; take_back: string };
+    const { items } = refund;
     const shop = await aMerchant(service, { earnRateMaximumBps: 500 });
-    const cart = { total: '300.00', payment_methods: [], earn_amount: '7.00' };
+    const bought = [
+      { id: 'tv', price: '200.00' },
+      { id: 'clothes', price: '100.00' },
+    ];
+    const cart = { total: '300.00', items: bought, payment_methods: [], earn_amount: '7.00' };
     const sold = await shop.completed(cart);
     expect(sold.cashback.to_receive.amount).toBe('7.00');
-    expect((await shop.quoteRefund(sold, refund.amount)).cashback_taken_back).toBe('4.67');
-    expect(await shop.post(`/orders/${sold.id}/refunds`, refund)).toMatchObject({ cashback_taken_back: '2.00' });
+    expect((await shop.quoteRefund(sold, undefined, { items })).cashback_taken_back).toBe('4.67');
+    const made = { amount: '200.00', cashback_taken_back: '2.00' };
+    expect(await shop.post(`/orders/${sold.id}/refunds`, refund)).toMatchObject(made);
     expect((await shop.refund(sold, '10.00')).cashback_taken_back).toBe('0.50');
 
     const document = aDocument();
     await shop.credit(document, '60.00');
     const redeemed = await shop.completed({ ...cart, document }, { redeem: '60.00' });
     expect(redeemed.cashback.to_receive.amount).toBe('5.60');
-    expect((await shop.quoteRefund(redeemed, refund.amount, { take_back: '1.60' })).cashback_taken_back).toBe('1.60');
+    const quoted = await shop.quoteRefund(redeemed, undefined, { items, take_back: '1.60' });
+    expect(quoted.cashback_taken_back).toBe('1.60');
   });
 });

@@ -1,8 +1,9 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { type Answer, atOnce } from '../support/client.js';
 import { expectCreation, expectInvariants, expectProblem, pointersOf } from '../support/expectations.js';
+import { eventsOf } from '../support/events.js';
 import { aDocument, aMerchant } from '../support/factories.js';
-import type { Order, Refund } from '../support/shop.js';
+import type { Members, Order, Refund } from '../support/shop.js';
 import { useService } from '../support/use-service.js';
 
 const { service, merchant } = useService();
@@ -32,6 +33,8 @@ describe('POST /orders/{id}/refunds', () => {
       order_external_id: order.external_id,
       amount: '50.00',
       eligible_amount: '50.00',
+      items: [],
+      rest: false,
       cashback_returned: '5.00',
       cashback_taken_back: '2.25',
       amount_to_pay_back: '45.00',
@@ -265,5 +268,215 @@ describe('POST /orders/{id}/refunds errors', () => {
     const answer = await merchant.client.post(`/orders/${order.id}/refunds`, body);
     expectProblem(answer, 400, 'validation_failed');
     expect(pointersOf(answer)).toEqual(pointers);
+  });
+});
+
+describe('POST /orders/{id}/refunds with items', () => {
+  const refundItems = (order: { id: string }, body: Members, external_id = `DEV-${++counter}`) =>
+    merchant.refund(order, undefined, { ...body, external_id });
+
+  /** A completed order with items of these prices, each with its quantity. */
+  async function aCart(total: string, prices: [id: string, price: string, quantity?: number][], members: Members = {}) {
+    const items = prices.map(([id, price, quantity = 1]) => ({ id, price, quantity, description: `The ${id}` }));
+    return merchant.completed({ document: aDocument(), total, items, payment_methods: [], ...members });
+  }
+  const of = (id: string, quantity?: number): Members => ({ items: [{ id, ...(quantity && { quantity }) }] });
+
+  it.each<[string, string, [id: string, price: string, quantity?: number][], Members[], string[]]>([
+    [
+      'three items of 100.01 at 100.00',
+      '100.00',
+      [
+        ['a', '100.01'],
+        ['b', '100.01'],
+        ['c', '100.01'],
+      ],
+      [of('a'), of('c'), of('b')],
+      ['33.33', '33.33', '33.34'],
+    ],
+    [
+      'seven pieces of one item at 100.00',
+      '100.00',
+      [['a', '20.00', 7]],
+      Array<Members>(7).fill(of('a', 1)),
+      ['14.28', '14.29', '14.28', '14.29', '14.28', '14.29', '14.29'],
+    ],
+    [
+      'three pieces of 33.33 and a centavo of rest',
+      '100.00',
+      [['a', '33.33', 3]],
+      [of('a', 1), { ...of('a', 2), rest: true }],
+      ['33.33', '66.67'],
+    ],
+    [
+      'an item that is sold at two prices, and shipping',
+      '100.00',
+      [
+        ['a', '30.00'],
+        ['a', '20.00', 2],
+        ['b', '10.00'],
+      ],
+      [{ rest: true }, of('a', 3), of('b')],
+      ['20.00', '70.00', '10.00'],
+    ],
+    [
+      'an item and a present',
+      '10.00',
+      [
+        ['a', '12.00'],
+        ['present', '0.00'],
+      ],
+      [{ items: [{ id: 'present' }, { id: 'a' }] }],
+      ['10.00'],
+    ],
+  ])('%s come back one after the other, and no centavo is left', async (_, total, prices, refunds, amounts) => {
+    const order = await aCart(total, prices);
+    for (const [at, body] of refunds.entries()) expect((await refundItems(order, body)).amount).toBe(amounts[at]);
+    expect(await merchant.order(order)).toMatchObject({
+      status: 'refunded',
+      refunded: { amount: total },
+      cashback: { to_receive: { taken_back: order.cashback.to_receive.amount } },
+    });
+  });
+
+  it('a refund keeps the items that came back with their quantities, and shows them wherever it is read', async () => {
+    const order = await aCart('120.00', [
+      ['shirt', '30.00', 3],
+      ['hat', '10.00'],
+    ]);
+    const first = await refundItems(order, { items: [{ id: 'hat' }, { id: 'shirt', quantity: 2 }], rest: true });
+    const items = [
+      { id: 'hat', quantity: 1 },
+      { id: 'shirt', quantity: 2 },
+    ];
+    expect(first).toMatchObject({ amount: '90.00', items, rest: true });
+    const second = await refundItems(order, { ...of('shirt', 1), rest: false });
+    expect(second).toMatchObject({ amount: '30.00', items: [{ id: 'shirt', quantity: 1 }], rest: false });
+    expect((await merchant.refunds(order)).data).toEqual([second, first]);
+    expect(await merchant.send('GET', `/orders/${order.id}/refunds/${first.id}`, {}, 200)).toEqual(first);
+    const events = (await eventsOf(service, merchant)).filter(({ data }) => data.order?.id === order.id);
+    expect(events.flatMap(({ data }) => data.refund ?? [])).toEqual([first, second]);
+    const path = '/customers/export';
+    const { refunds } = await merchant.post<{ refunds: Refund[] }>(path, { document: order.document });
+    expect(refunds).toEqual([first, second]);
+  });
+
+  it('refunds of amounts before, between and after bound those of items, and the sum is never above the total', async () => {
+    const prices: [string, string][] = [
+      ['a', '40.00'],
+      ['b', '40.00'],
+      ['c', '40.00'],
+    ];
+    const order = await aCart('100.00', prices, { eligible_total: '80.00' });
+    await merchant.refund(order, '10.00', { eligible_amount: '0.00' });
+    expect(await refundItems(order, of('a'))).toMatchObject({ amount: '33.33', eligible_amount: '26.66' });
+    await merchant.refund(order, '10.00', { eligible_amount: '10.00' });
+    expect(await refundItems(order, of('b'))).toMatchObject({ amount: '33.33', eligible_amount: '30.00' });
+    expect(await refundItems(order, of('c'))).toMatchObject({ amount: '13.34', eligible_amount: '13.34' });
+    expect(await merchant.order(order)).toMatchObject({
+      status: 'refunded',
+      cashback: { to_receive: { taken_back: '4.00' } },
+    });
+    const bounded = await aCart('100.00', prices);
+    await merchant.refund(bounded, '60.00');
+    expect((await refundItems(bounded, of('a'))).amount).toBe('33.33');
+    expect((await refundItems(bounded, of('b'))).amount).toBe('6.67');
+    await refundItems(bounded, of('c')).refused(409, 'invalid_transition');
+  });
+
+  it('an amended order gives back the items that it was completed with', async () => {
+    const order = await merchant.create({ items: [{ id: 'tv', price: '150.00' }] });
+    const items = [
+      { id: 'radio', price: '60.00' },
+      { id: 'cable', price: '40.00' },
+    ];
+    const { version } = await merchant.put<Order>(`/orders/${order.id}`, {
+      total: '90.00',
+      items,
+      payment_methods: [],
+    });
+    await merchant.complete(order, {}, { headers: { 'if-match': `"${version}"` } });
+    await refundItems(order, of('tv')).refused(400, 'validation_failed', ['/items/0/id']);
+    expect((await refundItems(order, of('cable'))).amount).toBe('36.00');
+    expect((await refundItems(order, of('radio'))).amount).toBe('54.00');
+  });
+
+  it('a repetition is recognized by its items, with or without the default quantity, also after an erasure', async () => {
+    const order = await aCart('130.00', [
+      ['shirt', '30.00', 3],
+      ['hat', '10.00'],
+    ]);
+    const sent = { items: [{ id: 'shirt', quantity: 3 }, { id: 'hat' }], rest: true, reason: 'Too small' };
+    const first = await refundItems({ id: order.id }, sent, 'DEV-1');
+    expect(first.amount).toBe('130.00');
+    const same = [sent, { ...sent, items: [{ id: 'shirt' }, { id: 'hat', quantity: 1 }] }];
+    const different: [Members, string[]][] = [
+      [{ ...sent, items: [{ id: 'shirt', quantity: 2 }, { id: 'hat' }] }, ['/items/0/quantity']],
+      [{ ...sent, items: [{ id: 'shirt' }, { id: 'cap', quantity: 1 }] }, ['/items/1/id']],
+      [{ ...sent, items: [{ id: 'shirt' }] }, ['/items']],
+      [{ ...sent, rest: false }, ['/rest']],
+      [{ ...sent, items: undefined }, ['/items']],
+      [{ ...sent, take_back: '0.01' }, ['/take_back']],
+      [{ amount: '130.00', reason: 'Too small' }, ['/amount', '/items', '/rest']],
+    ];
+    const expectReplays = async (shown: Refund): Promise<void> => {
+      for (const body of same) {
+        const again = await refundItems(order, body, 'DEV-1').answer;
+        expect([again.status, again.headers.get('idempotency-replayed'), again.body]).toEqual([201, 'true', shown]);
+      }
+      for (const [body, pointers] of different) {
+        const answer = await refundItems(order, body, 'DEV-1').answer;
+        expectProblem(answer, 409, 'external_id_conflict');
+        expect(pointersOf(answer)).toEqual(pointers);
+      }
+    };
+    await expectReplays(first);
+    const { document } = order;
+    await merchant.post('/customers/erase', { document, confirm: document });
+    await expectReplays({ ...first, reason: null });
+  });
+
+  it('a refund of an amount is repeated as one, and not as one of items', async () => {
+    const order = await aCart('100.00', [['a', '100.00', 2]]);
+    await merchant.refund(order, '50.00', { external_id: 'DEV-1' });
+    const answer = await refundItems(order, of('a', 1), 'DEV-1').answer;
+    expectProblem(answer, 409, 'external_id_conflict');
+    expect(pointersOf(answer)).toEqual(['/amount', '/items']);
+  });
+
+  it('of two refunds of the same last item at the same time, one wins', async () => {
+    const order = await aCart('100.00', [
+      ['a', '50.00'],
+      ['b', '30.00'],
+      ['c', '20.00'],
+    ]);
+    await refundItems(order, of('a'));
+    const answers = await atOnce(20, () => refundItems(order, of('b')).answer);
+    const [won, ...others] = answers.filter(({ status }) => status === 201);
+    expect([won?.body.amount, others]).toEqual(['30.00', []]);
+    for (const answer of answers.filter(({ status }) => status !== 201)) {
+      expectProblem(answer, 422, 'refund_exceeds_total');
+      expect(pointersOf(answer)).toEqual(['/items/0/quantity']);
+    }
+    const last = await atOnce(5, (at) => refundItems(order, of('c'), `DEV-last-${at}`).answer);
+    expect(last.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409, 409]);
+    expect((await merchant.order(order)).status).toBe('refunded');
+  });
+
+  it('pieces that come back at the same time add up to the total', async () => {
+    const order = await aCart('100.00', [['a', '17.00', 7]]);
+    const answers = await atOnce(10, () => refundItems(order, of('a', 1)).answer);
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(7);
+    expect(await merchant.order(order)).toMatchObject({ status: 'refunded', refunded: { amount: '100.00' } });
+  });
+
+  it('an order of another merchant is not found, and another version is refused', async () => {
+    const order = await aCart('100.00', [['a', '100.00']]);
+    const body = { external_id: 'DEV-1', ...of('a') };
+    const other = await aMerchant(service);
+    await other.post(`/orders/${order.id}/refunds`, body).refused(404, 'not_found');
+    const stale = { headers: { 'if-match': '"1"' } };
+    await merchant.refund(order, undefined, body, stale).refused(412, 'precondition_failed');
+    expect((await refundItems(order, of('a'))).amount).toBe('100.00');
   });
 });

@@ -167,6 +167,8 @@ export async function useEveryOperation(send: Send): Promise<void> {
   );
   await send('post', '/orders/{id}/refunds', { external_id: 'r-1', amount: '51.00' }, { id });
   await send('post', '/orders/{id}/refunds', { external_id: 'r-2', amount: '151.00' }, { id });
+  await send('post', '/orders/{id}/refunds', { external_id: 'r-3', items: [{ id: 'sku-9' }] }, { id });
+  await send('post', '/orders/{id}/refunds', { external_id: 'r-4', items: [{ id: 'sku-1', quantity: 1 }] }, { id });
   for (const query of ['', '?limit=1', '?limit=0'])
     await send('get', '/orders/{id}/timeline', undefined, { id }, query);
   await send('get', '/orders/{id}/timeline', undefined, { id: aUuid() });

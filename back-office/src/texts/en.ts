@@ -490,7 +490,8 @@ export const en = {
     payments_exceed_total: 'The payments are more than the total.',
     redemption_exceeds_maximum: ({ maximum }: Members) => `At most ${maximum} can be redeemed.`,
     redemption_below_minimum: ({ minimum }: Members) => `At least ${minimum} must be redeemed.`,
-    refund_exceeds_total: ({ maximum }: Members) => `At most ${maximum} can still be refunded.`,
+    refund_exceeds_total: ({ maximum }: Members) =>
+      `At most ${maximum} can still be refunded. No item comes back twice.`,
     grant_exceeds_maximum: ({ maximum }: Members) => `You can grant at most ${maximum} now.`,
     clock_backwards: 'The clock only moves forward.',
     email_taken: 'Another user has this email.',

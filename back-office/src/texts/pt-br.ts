@@ -478,7 +478,8 @@ export const ptBR: Texts = {
     payments_exceed_total: 'Os pagamentos passam do total.',
     redemption_exceeds_maximum: ({ maximum }) => `No máximo ${maximum} podem ser resgatados.`,
     redemption_below_minimum: ({ minimum }) => `O resgate mínimo é de ${minimum}.`,
-    refund_exceeds_total: ({ maximum }) => `No máximo ${maximum} ainda podem ser devolvidos.`,
+    refund_exceeds_total: ({ maximum }) =>
+      `No máximo ${maximum} ainda podem ser devolvidos. Nenhum item volta duas vezes.`,
     grant_exceeds_maximum: ({ maximum }) => `Agora você pode conceder no máximo ${maximum}.`,
     clock_backwards: 'O relógio só anda para a frente.',
     email_taken: 'Outro usuário tem este e-mail.',

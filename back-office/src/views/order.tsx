@@ -1,6 +1,6 @@
 import type { Order as OrderDto, OrderOperation, Refund, RefundQuote, TimelineLine } from '@cashback/client';
 import type { JSX } from 'preact';
-import { useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { hasValidCheckDigits, isDocument } from '../../../src/common/document.js';
 import { amountOf, day, documentOf, documentText, instant, money, percent, staffId, t } from '../format.js';
 import { firstPage, useLoad, type Values } from '../hooks.js';
@@ -51,7 +51,7 @@ export function Order({ id, session }: { id: string; session: Session }): JSX.El
           <Operations order={data} session={session} onChange={reload} />
           <Cashback order={data} left={wallet.data?.left} />
           <Bought order={data} />
-          <Lists id={id} version={version} />
+          <Lists order={data} version={version} />
         </>
       )}
     </Await>
@@ -163,10 +163,10 @@ const Bought = ({ order }: { order: OrderDto }): JSX.Element => (
   </Section>
 );
 
-const refundColumns: Column<Refund>[] = [
+const refundColumns = (order: OrderDto): Column<Refund>[] => [
   { head: t.field.date, cell: ({ created_at }) => instant(created_at) },
   { head: t.order.number, cell: ({ external_id }) => external_id },
-  { head: t.refund.items, cell: ({ metadata }) => metadata.items ?? '–' },
+  { head: t.refund.items, cell: (refund) => itemsText(order, refund) || '–' },
   { head: t.field.reason, cell: ({ reason }) => reason },
   { head: t.field.store, cell: ({ store }) => store ?? '–' },
   { head: t.field.by, cell: ({ created_by }) => by(created_by) },
@@ -189,22 +189,22 @@ const timelineColumns: Column<TimelineLine>[] = [
   { head: t.field.by, cell: (line) => by(line.by) },
 ];
 
-const Lists = ({ id, version }: { id: string; version: number }): JSX.Element => (
+const Lists = ({ order, version }: { order: OrderDto; version: number }): JSX.Element => (
   <>
     <Section title={t.order.timeline}>
       <PagedTable
         caption={t.order.timeline}
         columns={timelineColumns}
-        list={(signal) => cashback.orders.timeline(id, { limit: 100 }, { signal })}
-        on={[id, version]}
+        list={(signal) => cashback.orders.timeline(order.id, { limit: 100 }, { signal })}
+        on={[order.id, version]}
       />
     </Section>
     <Section title={t.order.refunds}>
       <PagedTable
         caption={t.order.refunds}
-        columns={refundColumns}
-        list={(signal) => cashback.refunds.list(id, {}, { signal })}
-        on={[id, version]}
+        columns={refundColumns(order)}
+        list={(signal) => cashback.refunds.list(order.id, {}, { signal })}
+        on={[order.id, version]}
       />
     </Section>
   </>
@@ -330,16 +330,20 @@ function Before({ order }: { order: OrderDto }): JSX.Element {
     <>
       <p class="problem">{t.refund.before(money(order.refunded.amount))}</p>
       <ul>
-        {refunds.data?.data.map(({ id, created_at, amount, metadata, reason }) => (
-          <li key={id}>{[instant(created_at), money(amount), metadata.items, reason].filter(Boolean).join(' · ')}</li>
+        {refunds.data?.data.map((refund) => (
+          <li key={refund.id}>
+            {[instant(refund.created_at), money(refund.amount), itemsText(order, refund), refund.reason]
+              .filter(Boolean)
+              .join(' · ')}
+          </li>
         ))}
       </ul>
     </>
   );
 }
 
-/** The request for a quote: of what the form has. */
-function quoteOf(order: OrderDto, values: Values): Parameters<typeof cashback.refunds.quote>[1] {
+/** What the form asks for: items or an amount. */
+function askedFor(order: OrderDto, values: Values): Parameters<typeof cashback.refunds.quote>[1] {
   const take_back = values.take_back && { take_back: amountOf(values.take_back, 'take_back') };
   if (values.amount !== undefined) {
     const eligible_amount = values.eligible_amount && {
@@ -358,13 +362,11 @@ function quoteOf(order: OrderDto, values: Values): Parameters<typeof cashback.re
   return { ...(items.length > 0 && { items }), ...(values.rest && { rest: true }), ...take_back };
 }
 
-/** What comes back, for people: the service knows amounts only. */
-function itemsText(order: OrderDto, values: Values): string {
-  const items = order.items.flatMap(({ id, description }, index) => {
-    const quantity = Number(values[`item-${index}`]);
-    return quantity > 0 ? [`${quantity} × ${description ?? id}`] : [];
-  });
-  return [...items, ...(values.rest ? [t.refund.restOnly] : [])].join(', ').slice(0, 500);
+/** What came back, for people. */
+function itemsText(order: OrderDto, { items, rest }: Refund): string {
+  const nameOf = (id: string): string => order.items.find((item) => item.id === id)?.description ?? id;
+  const texts = items.map(({ id, quantity }) => `${quantity} × ${nameOf(id)}`);
+  return [...texts, ...(rest ? [t.refund.restOnly] : [])].join(', ');
 }
 
 const QuoteFacts = ({ quote }: { quote: RefundQuote }): JSX.Element => (
@@ -382,7 +384,6 @@ const QuoteFacts = ({ quote }: { quote: RefundQuote }): JSX.Element => (
 );
 
 function RefundAction({ order, onChange }: OperationProps): JSX.Element {
-  const quoted = useRef<RefundQuote>(undefined);
   const [byItems, setByItems] = useState(true);
   // Refused if the total has nothing beyond the items.
   const rest = useLoad((signal) => cashback.refunds.quote(order.id, { rest: true }, { signal }), [order.version]);
@@ -392,22 +393,12 @@ function RefundAction({ order, onChange }: OperationProps): JSX.Element {
       of={t.order.title(order.external_id)}
       isDangerous
       onDone={onChange}
-      preview={async (values) => {
-        quoted.current = await cashback.refunds.quote(order.id, quoteOf(order, values));
-        return <QuoteFacts quote={quoted.current} />;
-      }}
-      work={async ({ reason, store, take_back, ...values }, id) => {
-        const { amount, eligible_amount } = quoted.current!;
-        const items = itemsText(order, values);
-        await cashback.refunds.create(order.id, {
-          external_id: staffId(id),
-          amount,
-          eligible_amount,
-          ...(items && { metadata: { items } }),
-          ...(take_back && { take_back: amountOf(take_back) }),
-          ...(reason && { reason }),
-          ...(store && { store }),
-        });
+      preview={async (values) => <QuoteFacts quote={await cashback.refunds.quote(order.id, askedFor(order, values))} />}
+      work={async ({ reason, store, ...values }, id) => {
+        const told = { ...(reason && { reason }), ...(store && { store }) };
+        const refund = { external_id: staffId(id), ...askedFor(order, values), ...told };
+        // Another refund meanwhile would change what was shown.
+        await cashback.refunds.create(order.id, refund, { ifMatch: order.version });
       }}
     >
       {order.refunded.amount !== '0.00' && <Before order={order} />}

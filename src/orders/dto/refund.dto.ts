@@ -13,32 +13,61 @@ import {
 } from '../../http/validators.js';
 import { ApiId, ApiMoney, InOrder } from '../../openapi/decorators.js';
 
-/** A full or partial refund of a completed order. */
-export class CreateRefundDto {
+/** An item of the order to return. */
+export class RefundItemDto {
   /**
-   * Your ID of the refund, unique per order. It is the idempotency key.
-   * @example DEV-1
+   * Your ID of the item, as the order has it.
+   * @example sku-1
    */
   @IsCallerId()
-  readonly external_id!: string;
+  readonly id!: string;
 
   /**
-   * Amount of the order's total to refund, in BRL. It must be greater than zero.
-   * @example "50.00"
+   * How many come back. Default: all that the order has. If it has several items with this ID and different prices,
+   * only all of them.
+   * @example 1
    */
+  @IsOptional()
+  @IsWholeNumber(1, 999_999)
+  readonly quantity?: number;
+}
+
+const REFUND_ITEMS = { message: 'must be an array of 1 to 500 items' };
+
+/** A refund to quote: its amount, or what it is for. */
+export class QuoteRefundDto {
+  /**
+   * Amount of the order's total to refund, in BRL. It must be greater than zero. Required without `items` and `rest`,
+   * and not allowed with them.
+   */
+  @ValidateIf(({ amount, items, rest }: QuoteRefundDto) => amount !== undefined || !(items ?? rest))
   @IsMoney({ zero: false })
-  readonly amount!: string;
+  @ApiProperty({ required: false })
+  readonly amount?: string;
 
   /**
    * Part of the amount that concerns goods of the order's `eligible_total`, in BRL: "0.00" if you refund only shipping,
    * for example. Cashback is taken back for this part only. It is at most the amount and what is left of the eligible
    * total, and the rest of the amount is at most what is left of the other part of the order. Default: in proportion to
-   * the order.
-   * @example "50.00"
+   * the order. Not allowed with `items` and `rest`, which decide it.
    */
   @IsOptional()
   @IsMoney({ zero: true })
   readonly eligible_amount?: string;
+
+  /**
+   * The items that come back, 1 to 500, instead of an amount. They cost their share of the total; the last of them what
+   * is left of it. An item that earlier refunds of items returned cannot come back again.
+   */
+  @IsOptional()
+  @ArrayMinSize(1, REFUND_ITEMS)
+  @IsListOf(() => RefundItemDto, 500, REFUND_ITEMS)
+  readonly items?: RefundItemDto[];
+
+  /** Whether to refund what the total has beyond the items, such as shipping. Default: false. */
+  @IsOptional()
+  @IsBoolean({ message: 'must be true or false' })
+  readonly rest?: boolean;
 
   /**
    * The part of the earned cashback that the returned goods had, in BRL, if that is not their share of the amount. It
@@ -48,6 +77,17 @@ export class CreateRefundDto {
   @IsOptional()
   @IsMoney({ zero: true })
   readonly take_back?: string;
+}
+
+/** A full or partial refund of a completed order: of an amount, or of items. */
+@InOrder('external_id')
+export class CreateRefundDto extends QuoteRefundDto {
+  /**
+   * Your ID of the refund, unique per order. It is the idempotency key.
+   * @example DEV-1
+   */
+  @IsCallerId()
+  readonly external_id!: string;
 
   /**
    * Why, for your records: at most 500 characters. Do not write names or addresses.
@@ -74,51 +114,15 @@ export class CreateRefundDto {
   readonly metadata?: Metadata;
 }
 
-/** An item of the order to return. */
-export class RefundItemDto {
-  /**
-   * Your ID of the item, as the order has it.
-   * @example sku-1
-   */
-  @IsCallerId()
+/** An item that a refund returned. */
+@InOrder()
+export class ReturnedItemDto {
+  /** @example sku-1 */
   readonly id!: string;
 
-  /**
-   * How many come back. Default: all that the order has. If it has several items with this ID and different prices,
-   * only all of them.
-   * @example 1
-   */
-  @IsOptional()
-  @IsWholeNumber(1, 999_999)
-  readonly quantity?: number;
-}
-
-const REFUND_ITEMS = { message: 'must be an array of 1 to 500 items' };
-
-/** A refund to quote: its amount, or what it is for. */
-@InOrder('amount', 'eligible_amount', 'items', 'rest', 'take_back')
-export class QuoteRefundDto extends PickType(CreateRefundDto, ['take_back']) {
-  /** The amount to refund, as in the refund. Required without `items` and `rest`, and not allowed with them. */
-  @ValidateIf(({ amount, items, rest }: QuoteRefundDto) => amount !== undefined || !(items ?? rest))
-  @IsMoney({ zero: false })
-  @ApiProperty({ required: false })
-  readonly amount?: string;
-
-  /** The eligible part of the `amount`, as in the refund. Not allowed with `items` and `rest`, which decide it. */
-  @IsOptional()
-  @IsMoney({ zero: true })
-  readonly eligible_amount?: string;
-
-  /** The items to return, 1 to 500. The response has the amounts to send in the refund. */
-  @IsOptional()
-  @ArrayMinSize(1, REFUND_ITEMS)
-  @IsListOf(() => RefundItemDto, 500, REFUND_ITEMS)
-  readonly items?: RefundItemDto[];
-
-  /** Whether to refund what the total has beyond the items, such as shipping. Default: false. */
-  @IsOptional()
-  @IsBoolean({ message: 'must be true or false' })
-  readonly rest?: boolean;
+  /** @example 1 */
+  @ApiProperty({ type: 'integer' })
+  readonly quantity!: number;
 }
 
 /** A refund and its effects. It never changes. */
@@ -153,6 +157,12 @@ export class RefundDto {
    */
   @ApiMoney()
   readonly eligible_amount!: string;
+
+  /** The items that came back, with their quantities; empty if the refund was for an amount, or for the rest alone. */
+  readonly items!: ReturnedItemDto[];
+
+  /** Whether what the total has beyond the items came back with them. */
+  readonly rest!: boolean;
 
   /**
    * Redeemed cashback that was returned to the customer's wallet, where it can be spent for at least seven days.

@@ -36,10 +36,12 @@ export function randomContent(dice: Dice): Content {
   const total = dice.once(4) ? 1n + dice.amountUpTo(20_000n) : dice.pick(TOTALS);
   const eligible = dice.pick([...Array<bigint>(6).fill(total), dice.amountUpTo(total), total / 2n, 0n, total + 1n]);
   const coffee = { id: 'sku-2', price: '0.00', quantity: 1, description: 'Café em grãos' };
+  const [part, price] = [dice.pick([1n, 1n, 3n, 7n]), dice.pick(['10.01', '0.01', '0.03'])];
   return {
     items: [
-      { id: 'sku-1', price: brl(total), quantity: dice.pick([1, 1, 2, 999_999]) },
+      { id: 'sku-1', price: brl(total / part), quantity: dice.pick([1, 1, 2, 7, 999_999]) },
       ...(dice.once(3) ? [coffee] : []),
+      ...(dice.once(3) ? [{ id: dice.pick(['sku-3', 'sku-1']), price, quantity: dice.pick([1, 3]) }] : []),
     ],
     ...{ total: brl(total), eligible_total: brl(eligible), payment_methods: randomPayments(dice, total) },
     earn_amount: randomEarnAmount(dice, eligible),

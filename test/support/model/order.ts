@@ -7,16 +7,26 @@ import type { By, Cause, Credit, Part, Wallet } from './wallet.js';
 
 export interface Refund {
   /** The request, with two decimals, and what is known of the response. */
-  request: Record<'external_id' | 'amount', string> &
-    Record<'eligible_amount' | 'take_back', string | undefined> &
+  request: { external_id: string; items?: Back['items'] | undefined; rest?: boolean | undefined } & Record<
+    'amount' | 'eligible_amount' | 'take_back',
+    string | undefined
+  > &
     Told;
   body: Record<string, unknown>;
+  /** What came back; undefined if the request has an amount. */
+  back: Required<Back> | undefined;
   amount: bigint;
   eligible: bigint;
   returned: bigint;
   takenBack: bigint;
   /** What the customer loses of the earned cashback, taken back or not. */
   due: bigint;
+}
+
+/** Items with their quantities, and whether what the total has beyond them. */
+export interface Back {
+  items: { id: string; quantity?: number | undefined }[];
+  rest: boolean;
 }
 
 /** What a refund only keeps. */

@@ -1,9 +1,9 @@
 import { randomStore } from './content.js';
 import type { Dice } from './dice.js';
 import { anId, count, invalid, type Outcome, pointersTo, problem } from './expected.js';
-import type { Order, Refund, Told } from './order.js';
+import type { Back, Order, Refund, Told } from './order.js';
 import { type Request, requestOf, type Shop } from './shop.js';
-import { brl, cents, instant, max, min } from './values.js';
+import { brl, cents, instant, max, min, sum } from './values.js';
 import { type By, latestFirst, type Part } from './wallet.js';
 
 const isRefundable = (order: Order): boolean => order.isRefundable;
@@ -39,43 +39,151 @@ export async function refundOrder(shop: Shop, dice: Dice): Promise<void> {
     order.isRefundable && problem('refund_exceeds_total', { minimum: brl(from), maximum: brl(to) }, pointersTo(name));
   const isOutside = given !== undefined && (given < lowest || given > highest);
   const concerned = given ?? min(max(part, lowest), highest);
-  const { least, usual } = dueFor(order, concerned);
+  const asks = { amount: brl(amount), eligible_amount: given === undefined ? undefined : brl(given) };
+  const refusals = [
+    invalid(amount === 0n && 'amount'),
+    !order.isRefundable && order.invalidTransition(),
+    amount > left ? exceeds('amount', 1n, left) : isOutside && exceeds('eligible_amount', lowest, highest),
+  ];
+  await make(shop, dice, order, asks, refusals, { amount, eligible: concerned, back: undefined }, () => {
+    if (given === lowest && lowest > 0n) count('a refund has the lowest eligible_amount');
+    if (given === highest && lowest < highest) count('a refund has the highest eligible_amount');
+    if (order.refunds.some(({ back }) => back)) count('a refund of an amount follows one of items');
+  });
+}
+
+/** Refunds items, and perhaps what the total has beyond them. */
+export async function refundItems(shop: Shop, dice: Dice): Promise<void> {
+  const order = shop.anOrder(dice, isPartlyBack, isPartlyBack, isRefundable);
+  const sold = new Set([...order.content.items.map(({ id }) => id), ...(dice.once(9) ? ['sku-9'] : [])]);
+  const faults: (string | false)[] = [];
+  let isBack = false;
+  const items = [...sold].flatMap((id): Back['items'] => {
+    const entries = order.content.items.filter((item) => item.id === id);
+    const all = entries.reduce((pieces, { quantity }) => pieces + quantity, 0);
+    const left = all - cameBack(order, id);
+    const usual = dice.once(3) ? dice.pick([all, left, all + 1, left + 1]) : dice.pick([left, 1, Math.ceil(left / 2)]);
+    const quantity = dice.once(4) ? undefined : Math.min(999_999, usual);
+    // Of most items, what is left comes back.
+    if (quantity === 0 || (dice.once(2) && !dice.once(5)) || (left === 0 && !dice.once(4))) return [];
+    const [pieces, prices] = [quantity ?? all, new Set(entries.map(({ price }) => price))];
+    faults.push((pieces > all || (prices.size > 1 && pieces < all) || entries.length === 0) && 'items');
+    isBack ||= pieces > left;
+    return [{ id, quantity }];
+  });
+  if (items.length > 0 && dice.once(12)) {
+    items.push(items[0]!);
+    faults.push('items');
+  }
+  const rest = items.length === 0 || dice.once(4) || dice.pick([undefined, false]);
+  const isRestBack = rest === true && order.refunds.some(({ back }) => back?.rest) && restOf(order) > 0n;
+  const pieces = items.map(({ id, quantity }) => ({ id, quantity: quantity ?? piecesOf(order, id) }));
+  const back = { items: pieces, rest: rest === true };
+  const isWrong = faults.some(Boolean) || isBack || isRestBack || !order.isRefundable;
+  const found = isWrong ? { amount: 0n, eligible: 0n } : amountsOf(order, back);
+  const left = cents(order.content.total) - order.refunded('amount');
+  const names = [...(isBack ? ['items'] : []), ...(isRestBack ? ['rest'] : [])];
+  const refusals = [
+    !order.isRefundable && order.invalidTransition(),
+    invalid(...faults),
+    names.length > 0 && problem('refund_exceeds_total', { minimum: '0.01', maximum: brl(left) }, pointersTo(...names)),
+    // "Items that cost nothing, or less than a centavo so far, come back with others."
+    invalid(found.amount === 0n && (items.length > 0 ? 'items' : 'rest')),
+  ];
+  const asks = { amount: undefined, eligible_amount: undefined, rest, ...(items.length > 0 && { items }) };
+  await make(shop, dice, order, asks, refusals, { ...found, back }, () => {
+    const before = order.refunds.slice(0, -1);
+    const isWhole = order.status === 'refunded';
+    if (before.some((refund) => !refund.back)) count('a refund of items follows one of an amount');
+    if (isWhole && before.length > 0 && before.every((refund) => refund.back)) count('the last items come back');
+    if (isWhole && [...sold].some((id) => cameBack(order, id) < piecesOf(order, id)))
+      count('refunds of amounts left less than items cost');
+  });
+}
+
+const isPartlyBack = (order: Order): boolean => order.isRefundable && order.refunds.some(({ back }) => back);
+
+const piecesOf = ({ content }: Order, id: string): number =>
+  content.items.reduce((pieces, item) => pieces + (item.id === id ? item.quantity : 0), 0);
+
+const cameBack = ({ refunds }: Order, id: string): number =>
+  refunds
+    .flatMap(({ back }) => back?.items ?? [])
+    .reduce((all, item) => all + (item.id === id ? item.quantity! : 0), 0);
+
+/** "`I` the sum of price × quantity, the goods are `g = min(I, T)`" */
+const goodsOf = ({ content }: Order): { all: bigint; goods: bigint } => {
+  const all = sum(content.items.map(({ price, quantity }) => cents(price) * BigInt(quantity)));
+  return { all, goods: min(all, cents(content.total)) };
+};
+
+const restOf = (order: Order): bigint => cents(order.content.total) - goodsOf(order).goods;
+
+/** cashback.md, "Refunds": "what they cost with all that came back by items before, less what that gave" */
+function amountsOf(order: Order, back: Required<Back>): { amount: bigint; eligible: bigint } {
+  const [total, eligible] = [cents(order.content.total), cents(order.content.eligible_total)];
+  const { all, goods } = goodsOf(order);
+  const before = order.refunds.filter((refund) => refund.back);
+  // The pieces that have come back, from one item of the order after the other.
+  const pieces = new Map<string, number>();
+  for (const { id, quantity } of [...before.flatMap((refund) => refund.back!.items), ...back.items])
+    pieces.set(id, (pieces.get(id) ?? 0) + quantity!);
+  let cost = 0n;
+  for (const { id, price, quantity } of order.content.items) {
+    const taken = Math.min(quantity, pieces.get(id) ?? 0);
+    pieces.set(id, (pieces.get(id) ?? 0) - taken);
+    cost += cents(price) * BigInt(taken);
+  }
+  const hasRest = back.rest || before.some((refund) => refund.back!.rest);
+  const share = (ofGoods: bigint, of: bigint): bigint =>
+    (all === 0n ? 0n : (cost * ofGoods) / all) + (hasRest ? of - ofGoods : 0n);
+  const [refunded, refundedEligible] = [order.refunded('amount'), order.refunded('eligible')];
+  const amount = min(share(goods, total) - sum(before.map((refund) => refund.amount)), total - refunded);
+  const lowest = max(0n, amount - (total - eligible - (refunded - refundedEligible)));
+  const highest = min(amount, eligible - refundedEligible);
+  const part = share(min(eligible, goods), eligible) - sum(before.map((refund) => refund.eligible));
+  return { amount, eligible: min(max(part, lowest), highest) };
+}
+
+/** Often quotes a refund, then makes it, unless it is refused. It may ask for what it takes back. */
+async function make(
+  shop: Shop,
+  dice: Dice,
+  order: Order,
+  asks: Pick<Refund['request'], 'amount' | 'eligible_amount' | 'items' | 'rest'>,
+  refusals: (Outcome | false)[],
+  what: Omit<Concerned, 'due'>,
+  done: () => void,
+): Promise<void> {
+  const { least, usual } = dueFor(order, what.eligible);
   const dues = [usual, least, least, order.left, order.left + 1n, least - 1n, (least + order.left) / 2n];
   const asked = dice.once(3) ? max(0n, dice.pick(dues)) : undefined;
   const request = {
     external_id: shop.sequence.newExternalId(),
-    amount: brl(amount),
-    eligible_amount: given === undefined ? undefined : brl(given),
+    ...asks,
     take_back: asked === undefined ? undefined : brl(asked),
     reason: dice.pick([undefined, 'Defective', '']),
     store: randomStore(dice),
     metadata: dice.pick<Told['metadata']>([undefined, {}, { till: '3' }]),
   };
-  const refusals = [
-    invalid(amount === 0n && 'amount'),
-    !order.isRefundable && order.invalidTransition(),
-    amount > left
-      ? exceeds('amount', 1n, left)
-      : isOutside
-        ? exceeds('eligible_amount', lowest, highest)
-        : asked !== undefined && (asked < least || asked > order.left) && exceeds('take_back', least, order.left),
-  ];
-  const concerns = { amount, eligible: concerned, due: asked ?? usual };
+  const isOutside = asked !== undefined && (asked < least || asked > order.left);
+  const bounds = { minimum: brl(least), maximum: brl(order.left) };
+  refusals.push(isOutside && problem('refund_exceeds_total', bounds, pointersTo('take_back')));
+  const concerns = { ...what, due: asked ?? usual };
   await quoteRefund(shop, dice, order, request, refusals, concerns);
   let refund: Refund | undefined;
   const answer = await shop.write(refunding(dice, order, request), refusals, () => {
-    refund = refundOf(order, request, concerns, shop);
     if (asked === least && least < usual) count('a refund takes back the least that it can');
     if (asked === order.left && asked > usual) count('a refund takes back all that is left');
-    if (given === lowest && lowest > 0n) count('a refund has the lowest eligible_amount');
-    if (given === highest && lowest < highest) count('a refund has the highest eligible_amount');
+    refund = refundOf(order, request, concerns, shop);
+    done();
     return { status: 201, body: refund.body, replayed: false };
   });
   if (answer && refund) refund.body.id = answer.body.id;
 }
 
 /** What a refund concerns, and what of the earned cashback. */
-type Concerned = Pick<Refund, 'amount' | 'eligible' | 'due'>;
+type Concerned = Pick<Refund, 'amount' | 'eligible' | 'due' | 'back'>;
 
 /**
  * What the customer loses of the earned cashback by default: "`L − floor(L × (E−e−f) / (E−e))`, 0 where `E−e` is 0",
@@ -90,7 +198,7 @@ function dueFor({ left, content, rules, ...order }: Order, eligible: bigint): { 
 }
 
 /** What a refund returns and takes back. */
-function movedBy(order: Order, { amount, due }: Concerned): Pick<Refund, 'returned' | 'takenBack'> {
+function movedBy(order: Order, { amount, due }: Omit<Concerned, 'back'>): Pick<Refund, 'returned' | 'takenBack'> {
   // "`floor(R × (S+F) / T)` less what was returned before"
   const refunded = order.refunded('amount') + amount;
   const returned = (order.redeemedAmount * refunded) / cents(order.content.total) - order.refunded('returned');
@@ -109,14 +217,15 @@ async function quoteRefund(
   shop: Shop,
   dice: Dice,
   order: Order,
-  { amount, eligible_amount, take_back }: Refund['request'],
+  { amount, eligible_amount, take_back, items, rest }: Refund['request'],
   refusals: (Outcome | false)[],
   parts: Concerned,
 ): Promise<void> {
   if (!dice.once(3)) return;
   // It stores nothing, also not that an order has expired.
   await shop.sweep();
-  const request = requestOf(dice, 'POST', `/orders/${order.id}/refunds/quote`, { amount, eligible_amount, take_back });
+  const asks = { amount, eligible_amount, take_back, items, rest };
+  const request = requestOf(dice, 'POST', `/orders/${order.id}/refunds/quote`, asks);
   await shop.write(request, refusals, () => ({ status: 200, body: amountsView(parts, movedBy(order, parts)) }));
 }
 
@@ -144,6 +253,7 @@ function refundOf(
     ...{ id: anId, external_id: request.external_id, order_id: order.id, created_at: instant(now) },
     order_external_id: order.externalId,
     ...amountsView(parts, moved),
+    ...(parts.back ?? { items: [], rest: false }),
     ...{ reason: request.reason, store: request.store, metadata: request.metadata ?? {}, created_by: by },
   };
   const refund = { request, body, ...parts, ...moved };
@@ -167,9 +277,10 @@ function partsToReturn({ redeemed }: Order, amount: bigint): Part[] {
 export async function repeatRefund(shop: Shop, dice: Dice): Promise<void> {
   const order = shop.anOrder(dice, ({ refunds }) => refunds.length > 0);
   if (order.refunds.length === 0) return;
-  const { request, body, amount, due } = dice.pick(order.refunds);
+  const { request, body, amount, due, back } = dice.pick(order.refunds);
   const others = [
-    ...[{ amount: brl(amount + 1n) }, { reason: 'another' }, { store: 'another' }, { metadata: { a: 'b' } }],
+    back ? { items: [{ id: 'another' }] } : { amount: brl(amount + 1n) },
+    ...[{ reason: 'another' }, { store: 'another' }, { metadata: { a: 'b' } }],
     { take_back: brl(due + 1n) },
   ];
   const other = dice.once(2) && dice.pick(others);

@@ -4,7 +4,7 @@ import { grantCashback, quote, readGrant, readPolicy, repeatGrant, voidGrant } f
 import { amendOrder, cancelOrder, changeCustomer, completeOrder } from './order-operations.js';
 import { createOrder, holdCashback, recreateOrder } from './order-operations.js';
 import { listOrders, readOrder, readRefunds, readWallet } from './reads.js';
-import { refundOrder, repeatRefund } from './refund-operations.js';
+import { refundItems, refundOrder, repeatRefund } from './refund-operations.js';
 import type { Sequence, Shop } from './shop.js';
 import { DAY, localDate, MINUTE, startOfDay } from './values.js';
 
@@ -25,6 +25,9 @@ const CHAINS: [number, ...Operation[]][] = [
   // A refund claims what another order holds, which is then released, redeemed or expired.
   [3, createOrder, completeOrder, createOrder, holdCashback, refundOrder, holdCashback, cancelOrder],
   [3, createOrder, completeOrder, createOrder, holdCashback, passTime, refundOrder, passTime, completeOrder],
+  // Items come back one after the other, also between refunds of amounts.
+  [5, createOrder, completeOrder, refundItems, refundItems, refundItems, refundItems],
+  [3, createOrder, completeOrder, refundItems, refundOrder, refundItems, refundItems],
   // An order gets another customer after its cashback was spent, held, partly taken back, or had expired.
   [4, createOrder, completeOrder, changeCustomer, refundOrder, refundOrder],
   [3, createOrder, completeOrder, refundOrder, passTime, changeCustomer, passTime, refundOrder],
@@ -35,6 +38,7 @@ const CHAINS: [number, ...Operation[]][] = [
   [6, completeOrder],
   [4, passTime],
   [6, refundOrder],
+  [3, refundItems],
   [5, amendOrder],
   [3, changeCustomer],
   [3, quote],

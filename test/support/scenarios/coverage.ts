@@ -97,7 +97,7 @@ export function kindsOf({ options, before, after, returned, events, now }: Refun
     ['all at once', isFirst && after.status === 'refunded'],
     ['the rest', !isFirst && after.status === 'refunded'],
     ['items', options.items !== undefined],
-    ['an eligible_amount', options.eligible !== undefined && options.items === undefined],
+    ['an eligible_amount', options.eligible !== undefined],
     ['a take_back', options.taking !== undefined],
     ['what it earned has expired', amount !== '0.00' && expires_at! <= now],
     ['returns a new credit', returned.some(({ available_at }) => available_at === now)],

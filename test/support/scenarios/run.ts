@@ -5,11 +5,11 @@ import type { Problem } from '../expectations.js';
 import { brl, cents } from '../model/values.js';
 import { aSandboxMerchant, type SandboxShop } from '../sandbox.js';
 import type { Service } from '../service.js';
-import type { Credit, FeedEvent, Order, RefundQuote } from '../shop.js';
+import type { Credit, FeedEvent, Order } from '../shop.js';
 import { Calendar } from './calendar.js';
 import { causeOf, kindsOf, Visits } from './coverage.js';
 import { says, sumsOf } from './says.js';
-import { ACTS, CUSTOMERS, itemsOf, readStep, type Request, requestOf, type Step } from './steps.js';
+import { ACTS, CUSTOMERS, readStep, type Request, requestOf, type Step } from './steps.js';
 import { rowText, type Scenario } from './table.js';
 
 /** What an event of a date has as `by`, also if a request comes before the sweep. */
@@ -108,19 +108,11 @@ export class Run {
     for (const { type } of events) this.visits.event(type, 'a date');
   }
 
-  /** Finds out what `the rest` of an order and its items are, as a shop does. */
+  /** Finds out what `the rest` of an order is, as a shop does. */
   async #quoted(step: Step): Promise<Step> {
-    const { act, name, what, options } = step;
-    if (act !== 'refund') return step;
-    const id = this.#ids.get(name)!;
-    if (what === 'the rest') {
-      const { total, refunded } = await this.shop.order({ id });
-      return { ...step, what: brl(cents(total) - cents(refunded.amount)) };
-    }
-    if (options.items === undefined) return step;
-    const path = `/orders/${id}/refunds/quote`;
-    const quote = await this.shop.post<RefundQuote>(path, { items: itemsOf(options.items) });
-    return { ...step, what: quote.amount, options: { ...options, eligible: quote.eligible_amount } };
+    if (step.act !== 'refund' || step.what !== 'the rest') return step;
+    const { total, refunded } = await this.shop.order({ id: this.#ids.get(step.name)! });
+    return { ...step, what: brl(cents(total) - cents(refunded.amount)) };
   }
 
   /**

@@ -51,7 +51,7 @@ export interface Request {
 }
 
 /**
- * Returns the request of a step. What `the rest` and items are is known by then.
+ * Returns the request of a step. What `the rest` is is known by then.
  *
  * @param ids those of what the scenario has made so far, by external ID
  */
@@ -84,7 +84,9 @@ export function requestOf(step: Step, ids: ReadonlyMap<string, string>, calendar
       return { method: 'POST', path: `${order}/cancel` };
     case 'refund': {
       const external_id = `DEV-${ids.size}`;
-      const body = { external_id, amount: what, eligible_amount: eligible, take_back: taking?.replace('back ', '') };
+      const asks =
+        options.items === undefined ? { amount: what, eligible_amount: eligible } : comingBack(options.items);
+      const body = { external_id, ...asks, take_back: taking?.replace('back ', '') };
       return { method: 'POST', path: `${order}/refunds`, body };
     }
     case 'correct':
@@ -116,6 +118,9 @@ const pricesOf = (text: string): object[] =>
     return { id, price, quantity: Number(quantity) };
   });
 
-/** Reads `1 shirts, 1 shoes`. */
-export const itemsOf = (text: string): object[] =>
-  text.split(', ').map((item) => ({ id: item.split(' ')[1], quantity: Number(item.split(' ')[0]) }));
+/** Reads `1 shirts, 1 shoes, shipping`: what the total has beyond the items is `shipping`. */
+function comingBack(text: string): object {
+  const names = text.split(', ').filter((name) => name !== 'shipping');
+  const items = names.map((item) => ({ id: item.split(' ')[1], quantity: Number(item.split(' ')[0]) }));
+  return { ...(items.length > 0 && { items }), rest: text.includes('shipping') };
+}

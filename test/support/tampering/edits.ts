@@ -105,6 +105,7 @@ export const ORDER_EDITS: Edit[] = [
   ['cashback earned by a pending order', order('pending', 'earned_cents = 1')],
   ['more refunded', order('partial', 'refunded_cents = refunded_cents + 1')],
   ['a lower eligible part of the refunds', order('partial', 'refunded_eligible_cents = refunded_eligible_cents - 1')],
+  ['items that refunds did not return', order('items', 'items = JSON_ARRAY()')],
   ['no eligible part of the refunds', order('shipped', 'refunded_eligible_cents = 0')],
   ['a higher eligible part of the refunds', order('shipped', 'refunded_eligible_cents = refunded_eligible_cents + 1')],
   ['a different eligible total of a refunded order', order('shipped', 'eligible_total_cents = 11900')],

@@ -122,6 +122,8 @@ export const HOLD_EDITS: Edit[] = [
   ['a deleted hold', 'DELETE FROM cashback_holds WHERE order_id = {pending.order}'],
 ];
 
+const returnedItems = (json: string): string => refund('items', `returned_items = '${json}'`);
+
 export const REFUND_EDITS: Edit[] = [
   ['a higher amount', refund('partial', 'amount_cents = amount_cents + 1')],
   ['a lower eligible part where the whole order is eligible', refund('partial', 'eligible_cents = eligible_cents - 1')],
@@ -146,6 +148,10 @@ export const REFUND_EDITS: Edit[] = [
     'UPDATE refunds SET requested_take_back_cents = due_cents WHERE id = {asked.refund2}',
   ],
   ['no requested eligible part', refund('shipped', 'requested_eligible_cents = NULL')],
+  ['an item that the order does not have', returnedItems('{"items":[{"id":"d","quantity":1}],"rest":false}')],
+  ['more of an item than the order has', returnedItems('{"items":[{"id":"a","quantity":2}],"rest":false}')],
+  ['an item that came back again later', returnedItems('{"items":[{"id":"b","quantity":1}],"rest":false}')],
+  ['no items, so that the last item gave a centavo too much', refund('items', 'returned_items = NULL')],
   ['a later version', refund('partial', 'version = version + 5')],
   ['the version of the correction of the customer', refund('moved', 'version = version + 1')],
   [

@@ -240,6 +240,11 @@ async function makeRefunded(merchant: TestMerchant, note: Note): Promise<void> {
   await merchant.refund(shipped, '50.00', { external_id: 'DEV-2' });
   await note('shipped', merchant, shipped.document, shipped.id);
 
+  const cart = ['a', 'b', 'c'].map((id) => ({ id, price: '100.01' }));
+  const byItems = await merchant.completed({ items: cart, total: '100.00', payment_methods: [] });
+  for (const { id } of cart) await merchant.refund(byItems, undefined, { external_id: `DEV-${id}`, items: [{ id }] });
+  await note('items', merchant, byItems.document, byItems.id);
+
   // The second order redeems what the first one earned, so that refunding the first leaves a debt that the third
   // repays.
   const debtor = aDocument();

@@ -836,22 +836,44 @@ export type CancelOrder = {
     reason?: string;
 };
 
+export type RefundItem = {
+    /**
+     * Your ID of the item, as the order has it.
+     */
+    id: string;
+    /**
+     * How many come back. Default: all that the order has. If it has several items with this ID and different prices,
+     * only all of them.
+     */
+    quantity?: number;
+};
+
 export type CreateRefund = {
     /**
      * Your ID of the refund, unique per order. It is the idempotency key.
      */
     external_id: string;
     /**
-     * Amount of the order's total to refund, in BRL. It must be greater than zero.
+     * Amount of the order's total to refund, in BRL. It must be greater than zero. Required without `items` and `rest`,
+     * and not allowed with them.
      */
-    amount: string;
+    amount?: string;
     /**
      * Part of the amount that concerns goods of the order's `eligible_total`, in BRL: "0.00" if you refund only shipping,
      * for example. Cashback is taken back for this part only. It is at most the amount and what is left of the eligible
      * total, and the rest of the amount is at most what is left of the other part of the order. Default: in proportion to
-     * the order.
+     * the order. Not allowed with `items` and `rest`, which decide it.
      */
     eligible_amount?: string;
+    /**
+     * The items that come back, 1 to 500, instead of an amount. They cost their share of the total; the last of them what
+     * is left of it. An item that earlier refunds of items returned cannot come back again.
+     */
+    items?: Array<RefundItem>;
+    /**
+     * Whether to refund what the total has beyond the items, such as shipping. Default: false.
+     */
+    rest?: boolean;
     /**
      * The part of the earned cashback that the returned goods had, in BRL, if that is not their share of the amount. It
      * is at most what is left of the earned cashback. The customer keeps no more of it than by default, or than the share
@@ -875,6 +897,11 @@ export type CreateRefund = {
     };
 };
 
+export type ReturnedItem = {
+    id: string;
+    quantity: number;
+};
+
 export type Refund = {
     /**
      * UUID v7.
@@ -894,6 +921,14 @@ export type Refund = {
      * Part of the amount that concerned goods of the order's `eligible_total`.
      */
     eligible_amount: string;
+    /**
+     * The items that came back, with their quantities; empty if the refund was for an amount, or for the rest alone.
+     */
+    items: Array<ReturnedItem>;
+    /**
+     * Whether what the total has beyond the items came back with them.
+     */
+    rest: boolean;
     /**
      * Redeemed cashback that was returned to the customer's wallet, where it can be spent for at least seven days.
      */
@@ -918,41 +953,34 @@ export type Refund = {
     created_by: By;
 };
 
-export type RefundItem = {
-    /**
-     * Your ID of the item, as the order has it.
-     */
-    id: string;
-    /**
-     * How many come back. Default: all that the order has. If it has several items with this ID and different prices,
-     * only all of them.
-     */
-    quantity?: number;
-};
-
 export type QuoteRefund = {
     /**
-     * The amount to refund, as in the refund. Required without `items` and `rest`, and not allowed with them.
+     * Amount of the order's total to refund, in BRL. It must be greater than zero. Required without `items` and `rest`,
+     * and not allowed with them.
      */
     amount?: string;
     /**
-     * The eligible part of the `amount`, as in the refund. Not allowed with `items` and `rest`, which decide it.
+     * Part of the amount that concerns goods of the order's `eligible_total`, in BRL: "0.00" if you refund only shipping,
+     * for example. Cashback is taken back for this part only. It is at most the amount and what is left of the eligible
+     * total, and the rest of the amount is at most what is left of the other part of the order. Default: in proportion to
+     * the order. Not allowed with `items` and `rest`, which decide it.
      */
     eligible_amount?: string;
     /**
-     * The items to return, 1 to 500. The response has the amounts to send in the refund.
+     * The items that come back, 1 to 500, instead of an amount. They cost their share of the total; the last of them what
+     * is left of it. An item that earlier refunds of items returned cannot come back again.
      */
     items?: Array<RefundItem>;
-    /**
-     * Whether to refund what the total has beyond the items, such as shipping. Default: false.
-     */
-    rest?: boolean;
     /**
      * The part of the earned cashback that the returned goods had, in BRL, if that is not their share of the amount. It
      * is at most what is left of the earned cashback. The customer keeps no more of it than by default, or than the share
      * `earn_rate_maximum` of what is not returned. Default: in proportion to the eligible amount.
      */
     take_back?: string;
+    /**
+     * Whether to refund what the total has beyond the items, such as shipping. Default: false.
+     */
+    rest?: boolean;
 };
 
 export type RefundQuote = {
@@ -4014,11 +4042,11 @@ export type RefundExceedsTotalProblem = {
     retryable: false;
     next_action: NextAction;
     /**
-     * The minimum of the member that `errors` names, in BRL.
+     * The minimum of what `errors` names, in BRL; of the `amount`, if those are items.
      */
     minimum: string;
     /**
-     * The maximum of the member that `errors` names, in BRL.
+     * The maximum of what `errors` names, in BRL; of the `amount`, if those are items.
      */
     maximum: string;
     /**
