@@ -1,6 +1,8 @@
+import dns from 'node:dns';
 import { once } from 'node:events';
 import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
+import { BlockList, isIPv6, type LookupFunction } from 'node:net';
 import { useAgent } from 'request-filtering-agent';
 import type { Webhook } from 'standardwebhooks';
 import { SECOND_MS } from '../common/clock.js';
@@ -9,6 +11,19 @@ import type { WebhookAttemptDto } from './dto/webhook-endpoint.dto.js';
 /** How much of a response is read, and how much of that is stored. */
 const READ_BYTES = 16 * 1024;
 const STORED_BYTES = 1024;
+
+/** What the agent takes for public: IPv4 in the first form of IPv6, and the host of virtual machines at Azure. */
+const NOT_PUBLIC = new BlockList();
+NOT_PUBLIC.addSubnet('::', 96, 'ipv6');
+NOT_PUBLIC.addAddress('168.63.129.16');
+
+/** Resolves a name, as the agent does. */
+const lookUp: LookupFunction = (host, options, done) =>
+  dns.lookup(host, options, (error, found, family) => {
+    const addresses = typeof found === 'string' ? [found] : (found ?? []).map(({ address }) => address);
+    const isRefused = addresses.some((one) => NOT_PUBLIC.check(one, isIPv6(one) ? 'ipv6' : 'ipv4'));
+    done(isRefused ? new Error(`${host} is not allowed`) : error, found, family);
+  });
 
 /** An attempt, and how long the receiver asks to wait. */
 export interface Sent {
@@ -29,7 +44,8 @@ export class Channel {
   ) {
     this.#url = new URL(endpoint.url);
     const allowed = { allowPrivateIPAddress: allowsPrivate, allowMetaIPAddress: allowsPrivate };
-    this.#agent = useAgent(endpoint.url, { keepAlive: true, maxSockets: 1, ...allowed });
+    const lookup = allowsPrivate ? dns.lookup : lookUp;
+    this.#agent = useAgent(endpoint.url, { keepAlive: true, maxSockets: 1, lookup, ...allowed });
   }
 
   /**
@@ -114,11 +130,12 @@ function retryAfter(value: string | undefined, now: Date): number {
   return Math.max(0, ms || 0);
 }
 
-/** What the merchant reads: not to which private address a name resolves. */
+/** What the merchant reads: not to which private address a name resolves, nor which names exist. */
 function messageOf(error: unknown, timeoutMs: number): string {
-  const { name, message } = error as Error;
+  const { name, message, syscall } = error as NodeJS.ErrnoException;
   if (name === 'AbortError') return `no response within ${timeoutMs} ms`;
-  if (message.includes('is not allowed')) return 'the host name has an address that is not public';
+  if (syscall === 'getaddrinfo' || message.includes('is not allowed'))
+    return 'the host name has no address, or one that is not public';
   // A failed connection to several addresses has no message of its own.
   return (error instanceof AggregateError ? (error.errors[0] as Error).message : message).slice(0, STORED_BYTES);
 }
