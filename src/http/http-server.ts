@@ -28,6 +28,8 @@ export function limitConnections(
   refused: (problem: Problem, requestId: string) => void,
 ): void {
   Object.assign(server, LIMITS, { keepAliveTimeout: keepAliveSeconds * 1000 });
+  // Node would answer 417 without a problem. RFC 9110, section 10.1.1, allows to ignore it.
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response));
   server.on('clientError', ({ code = '' }: NodeJS.ErrnoException, socket: Socket) => {
     // The rest of an earlier response may still be on its way.
     if (!socket.writable || socket.bytesWritten > 0 || code === 'ECONNRESET') return void socket.destroy();

@@ -86,6 +86,7 @@ export function serveDocumentation(app: INestApplication): void {
   const { resolve } = createRequire(createRequire(import.meta.url).resolve('@nestjs/swagger'));
   const asset = (name: string) => () => readFileSync(resolve(`swagger-ui-dist/${name}`));
   app.getHttpAdapter().get('/', (_request: Request, response: Response) => response.redirect('/docs'));
+  app.getHttpAdapter().get('/docs/', (_request: Request, response: Response) => response.redirect('../docs'));
   serve(app, '/docs', 'html', () => PAGE);
   serve(app, '/docs-json', 'json', () => JSON.stringify(openApiDocument(app)));
   serve(app, '/docs/swagger-ui-init.js', 'js', () => INIT);

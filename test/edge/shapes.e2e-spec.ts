@@ -51,6 +51,14 @@ describeWithEdge('requests through the edge', () => {
     expectEdgeProblem(answer, 'malformed_request', '');
   });
 
+  it('HTTP/1.1 without Host is the problem malformed_request', async () => {
+    expectEdgeProblem(await send('GET /orders HTTP/1.1\r\n\r\n').answer(), 'malformed_request', '/orders');
+  });
+
+  it('an expectation other than 100-continue is ignored', async () => {
+    expectProblem(await send(aRequest('GET /orders', { expect: '200-ok' })).answer(), 401, 'missing_token');
+  });
+
   it('HTTP/1.0, an upgrade that is not granted, TRACE, and a target in absolute form are served', async () => {
     expect((await send('GET /health/live HTTP/1.0\r\n\r\n').answer()).status).toBe(200);
     const upgrade = aRequest('GET /health/live', { connection: 'upgrade', upgrade: 'h2c' });

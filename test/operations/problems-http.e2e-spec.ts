@@ -75,6 +75,20 @@ describe('unusual HTTP', () => {
     expect(answer.body.instance).toBe('/orders');
   });
 
+  it('the service ignores an expectation that it does not know', async () => {
+    const answer = await sendBytes(service, aRequest('GET /orders', { expect: '200-ok' }));
+    expectProblem(answer, 401, 'missing_token');
+  });
+
+  // docs/errors.md names the two answers of Node that are no problems.
+  it('Node answers HTTP/1.1 without Host with an empty 400, and closes the connection of CONNECT', async () => {
+    const answer = await sendBytes(service, aRequest('GET /orders', { host: undefined }));
+    expect(answer.status).toBe(400);
+    expect(answer.headers.get('content-type')).toBeNull();
+    const connect = await sendBytes(service, 'CONNECT shop.example:443 HTTP/1.1\r\nhost: shop.example:443\r\n\r\n');
+    expect(connect.body).toBe('');
+  });
+
   it('the service sends 100-continue when the client asks for it', async () => {
     const body = JSON.stringify({ email: merchant.email, password: merchant.password });
     const answer = await sendBytes(
