@@ -8,6 +8,7 @@ import { DatabaseModule, REQUEST_QUERY_TIMEOUT_MS } from './database/database.mo
 import { EventsModule } from './events/events.module.js';
 import { HttpModule } from './http/http.module.js';
 import { Admission } from './http/admission.js';
+import { BodyGuard } from './http/body.js';
 import { HealthModule } from './health/health.module.js';
 import { PrivacyModule } from './privacy/privacy.module.js';
 import { MetricsModule } from './metrics/metrics.module.js';
@@ -23,8 +24,8 @@ import { TracingModule } from './tracing/tracing.js';
 import { WalletsModule } from './wallets/wallets.module.js';
 import { WebhooksModule } from './webhooks/webhooks.module.js';
 
-/** The guards of every route, in the order in which they run. */
-const GUARDS = [AccessTokenGuard, RateLimitGuard, PermissionGuard];
+/** The guards of every route, in the order in which they run. A body can take ten seconds. */
+const GUARDS = [AccessTokenGuard, RateLimitGuard, PermissionGuard, BodyGuard, AccessTokenGuard, PermissionGuard];
 
 @Module({})
 export class AppModule {

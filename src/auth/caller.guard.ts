@@ -11,12 +11,13 @@ import { Config } from '../config/config.js';
 import { signingKeys } from '../config/signing-secrets.js';
 import type { Caller, Permission } from '../common/caller.js';
 import { TokenSetsService } from './token-sets.service.js';
+import { ACCESS_PREFIX, REFRESH_PREFIX } from './tokens.js';
 
 const CHALLENGE = 'Bearer realm="cashback"';
 
 /**
- * Guards every route that is not marked `@Public()`. It swaps the opaque access token for its JWT, which
- * passport-jwt then verifies. A JWT that a caller sends is refused as an unknown token. (RFC 6750)
+ * Guards every route that is not marked `@Public()`, again after a body that was not there the first time. It swaps the
+ * opaque access token for its JWT, which passport-jwt then verifies. A JWT that a caller sends is refused. (RFC 6750)
  */
 @Injectable()
 export class AccessTokenGuard extends AuthGuard('jwt') {
@@ -30,15 +31,13 @@ export class AccessTokenGuard extends AuthGuard('jwt') {
   override async canActivate(context: ExecutionContext): Promise<boolean> {
     if (this.reflector.getAllAndOverride<boolean>(IS_PUBLIC, [context.getHandler(), context.getClass()])) return true;
     const request = context.switchToHttp().getRequest<AppRequest>();
-    const token = bearerTokenOf(request);
-    if (token === undefined) {
-      throw new Problem('missing_token', {
-        detail: 'send the access token in the header: Authorization: Bearer <access_token>',
-        headers: { 'www-authenticate': CHALLENGE },
-      });
-    }
+    if (request.wasComplete === true) return true;
+    const { authorization = '' } = request.headers;
+    const token = bearerTokenOf(request) ?? authorization;
+    if (token === authorization && !token.startsWith(ACCESS_PREFIX)) throw refused('missing_token', token);
     const live = await this.tokenSets.swap(token);
-    if (live === undefined) throw invalidToken();
+    if (live === undefined) throw refused('invalid_token', token);
+    request.wasComplete = request.complete;
     request.phantomToken = live.jwt;
     request.permissions = live.permissions;
     return (await super.canActivate(context)) as boolean;
@@ -46,17 +45,19 @@ export class AccessTokenGuard extends AuthGuard('jwt') {
 
   override handleRequest<TUser>(error: unknown, user: TUser | false): TUser {
     if (error instanceof Error) throw error;
-    if (!user) throw invalidToken();
+    if (!user) throw refused('invalid_token');
     return user;
   }
 }
 
-function invalidToken(): Problem {
-  return new Problem('invalid_token', {
-    headers: {
-      'www-authenticate': `${CHALLENGE}, error="invalid_token", error_description="unknown, expired or revoked"`,
-    },
-  });
+/** Another login does not help a program that sends something else than an access token. */
+function refused(code: 'missing_token' | 'invalid_token', sent = ''): Problem {
+  const error = code === 'invalid_token' ? `, error="${code}", error_description="unknown, expired or revoked"` : '';
+  const headers = { 'www-authenticate': CHALLENGE + error };
+  if (sent === '' || sent.startsWith(ACCESS_PREFIX)) return new Problem(code, { headers });
+  const what = sent.startsWith(REFRESH_PREFIX) ? 'a refresh token' : 'not an access token (cbat_…)';
+  const detail = `that is ${what}: send the header Authorization: Bearer <access_token>`;
+  return new Problem(code, { detail, next_action: 'fix_request', headers });
 }
 
 export const JWT_ISSUER = 'cashback-order-service';

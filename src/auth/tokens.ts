@@ -3,8 +3,8 @@ import { v4 } from 'uuid';
 import { derivedKeys, type SigningSecrets } from '../config/signing-secrets.js';
 
 /** A token is opaque: `<prefix><uuid>`. Secret scanners recognize the prefix. */
-const ACCESS_PREFIX = 'cbat_';
-const REFRESH_PREFIX = 'cbrt_';
+export const ACCESS_PREFIX = 'cbat_';
+export const REFRESH_PREFIX = 'cbrt_';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 

@@ -356,6 +356,8 @@ export const entryOf = (code: ProblemCode): Entry => PROBLEMS[code];
 interface Occurrence {
   /** Replaces the sentence of the entry; without either, the title is sent. */
   detail?: string;
+  /** Replaces that of the entry. */
+  next_action?: NextAction;
   headers?: Record<string, string>;
   cause?: unknown;
 }

@@ -7,8 +7,6 @@ import { networkOf } from '../common/network.js';
 import { unavailable } from '../common/problem.js';
 import { Config } from '../config/config.js';
 import type { AppRequest } from './app-request.js';
-import { readJsonBody } from './body.js';
-import { refuseUnexpectedBody, refuseUnexpectedQuery } from './validation.pipe.js';
 
 const COST = 'cost';
 type Cost = 'unlimited' | 'heavy' | 'change';
@@ -30,13 +28,9 @@ const REQUESTS_PER_CONNECTION = 5;
 /** Changes share transactions. A merchant has half of the places, so that many of its changes go together. */
 const CHANGES_PER_CONNECTION = 10;
 
-/** A body of these has no meaning (RFC 9110, section 9.3). */
-const SAFE_METHODS = ['GET', 'HEAD'];
-
 /**
- * Admits a request, after the guards: reads its body, so that no body is read without a valid token. Then bounds how
- * many requests run at once. Merchants (or networks, if the route needs no token) take turns. A body that arrives
- * slowly takes no place.
+ * Bounds how many requests run at once, after they have arrived as a whole. Merchants (or networks, if the route needs
+ * no token) take turns.
  */
 @Injectable()
 export class Admission implements NestInterceptor {
@@ -70,9 +64,6 @@ export class Admission implements NestInterceptor {
   async #admit(context: ExecutionContext, next: CallHandler<unknown>): Promise<unknown> {
     const request = context.switchToHttp().getRequest<AppRequest>();
     const response = context.switchToHttp().getResponse<Response>();
-    refuseUnexpectedQuery(context);
-    if (!SAFE_METHODS.includes(request.method)) await readJsonBody(request, response);
-    refuseUnexpectedBody(context);
     const handle = async (): Promise<unknown> => {
       refuseIfAnswered(response);
       const result = await lastValueFrom(next.handle());

@@ -13,6 +13,8 @@ export interface AppRequest extends Request {
   user?: Caller;
   /** What the caller's API user may do now. The guard sets it with `user`. */
   permissions?: readonly Permission[];
+  /** Whether the whole request was there when the guard looked at its token. */
+  wasComplete?: boolean;
   /** The JWT behind the access token. The guard sets it; a JWT from the client must never get here. */
   phantomToken?: string;
 }

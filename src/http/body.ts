@@ -1,18 +1,36 @@
 import { promisify } from 'node:util';
+import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import express, { type Response } from 'express';
 import { Problem } from '../common/problem.js';
 import type { AppRequest } from './app-request.js';
 import { startBodyDeadline, startDeadline } from './middleware.js';
+import { refuseUnexpectedBody, refuseUnexpectedQuery } from './validation.pipe.js';
 
-const MAX_BYTES = 256 * 1024;
+export const MAX_BYTES = 256 * 1024;
 
 /** Invalid bytes would become U+FFFD, which makes different IDs equal. */
 const UTF_8 = new TextDecoder('utf-8', { fatal: true });
 
 const readBytes = promisify(express.raw({ limit: MAX_BYTES, inflate: false, type: () => true }));
 
+/** A body of these has no meaning (RFC 9110, section 9.3). */
+export const SAFE_METHODS = ['GET', 'HEAD'];
+
+/** Reads the body after the other guards, so that none is read without a valid token. */
+@Injectable()
+export class BodyGuard implements CanActivate {
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    const http = context.switchToHttp();
+    const request = http.getRequest<AppRequest>();
+    refuseUnexpectedQuery(context);
+    if (!SAFE_METHODS.includes(request.method)) await readJsonBody(request, http.getResponse());
+    refuseUnexpectedBody(context);
+    return true;
+  }
+}
+
 /** Reads a JSON body in UTF-8 into `request.body`; undefined if there is none. Express would not refuse other bytes. */
-export async function readJsonBody(request: AppRequest, response: Response): Promise<void> {
+async function readJsonBody(request: AppRequest, response: Response): Promise<void> {
   if (!hasBody(request)) return;
   refuseUnreadableBody(request);
   startBodyDeadline(request, response);

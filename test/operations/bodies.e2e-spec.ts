@@ -1,10 +1,14 @@
+import { once } from 'node:events';
 import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import type { Answer } from '../support/client.js';
 import { expectProblem } from '../support/expectations.js';
-import { aDocument, anOrder, aUser } from '../support/factories.js';
-import { aRequest, sendBytes } from '../support/raw.js';
+import { ApiUsersService } from '../../src/auth/api-users.service.js';
+import { aDocument, anOrder, aUser, type TestMerchant } from '../support/factories.js';
+import { aRequest, parseAnswer, sendBytes } from '../support/raw.js';
 import { useService } from '../support/use-service.js';
+import { rowsOf } from '../support/wallets.js';
 
 const KIB = 1024;
 
@@ -21,6 +25,54 @@ function headOf(path: string, bytes: number, token?: string): string {
 }
 
 const manyMembers = (): object => Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`a${at}`, 0]));
+
+describe('a body whose end is held back', () => {
+  const users = () => service.app.get(ApiUsersService);
+
+  /** Sends a grant of a till, but its last byte only after `meanwhile`. */
+  async function grantDuring(meanwhile: (till: TestMerchant) => Promise<unknown>): Promise<[Answer, TestMerchant]> {
+    const till = await aUser(service, merchant.id, ['grants', 'sell']);
+    const body = JSON.stringify({ external_id: 'G-1', document: aDocument(), amount: '5.00' });
+    const { hostname, port } = new URL(service.url);
+    const token = { authorization: `Bearer ${till.tokens.access_token}` };
+    const bytes = aRequest('POST /grants', { 'content-type': 'application/json', ...token }, body);
+    const socket = connect(Number(port), hostname, () => socket.write(bytes.subarray(0, -1)));
+    let received = '';
+    socket.on('data', (chunk) => (received += String(chunk)));
+    // By now the token has been looked at.
+    await sleep(300);
+    await meanwhile(till);
+    socket.write(bytes.subarray(-1));
+    await once(socket, 'close');
+    return [parseAnswer(received), till];
+  }
+
+  it.each([
+    ['disabled', 401, 'invalid_token', (till: TestMerchant) => users().setDisabled(till.email, true)],
+    [
+      'given another password',
+      401,
+      'invalid_token',
+      (till: TestMerchant) => users().setPassword(till.email, 'another password'),
+    ],
+    ['logged out', 401, 'invalid_token', (till: TestMerchant) => till.client.send('POST', '/auth/logout')],
+    [
+      'denied the permission',
+      403,
+      'forbidden',
+      (till: TestMerchant) => users().setPermissions(till.email, () => ['sell']),
+    ],
+  ])('a user that is %s meanwhile grants nothing', async (_, status, code, meanwhile) => {
+    const [answer, till] = await grantDuring(meanwhile);
+    expectProblem(answer, status, code);
+    expect(await rowsOf(service, 'SELECT 1 FROM cashback_grants WHERE created_by = ?', [till.userId])).toEqual([]);
+  });
+
+  it('a user that is changed in no such way grants', async () => {
+    const [answer] = await grantDuring((till) => users().setName(till.email, 'Caixa 9'));
+    expect(answer.status).toBe(201);
+  });
+});
 
 describe('request bodies', () => {
   it.each([
