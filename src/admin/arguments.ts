@@ -2,7 +2,7 @@ import { text } from 'node:stream/consumers';
 import { isEmail } from 'class-validator';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { isTimeZone } from '../common/calendar-days.js';
-import { type Permission, PERMISSIONS } from '../common/caller.js';
+import { isOperatorName, type Permission, PERMISSIONS } from '../common/caller.js';
 import { isDocument, withoutPunctuation } from '../common/document.js';
 import { isCalendarDay, isInstant } from '../common/instants.js';
 import { MONEY_PATTERN, parseMoney } from '../common/money.js';
@@ -71,7 +71,8 @@ export const email = textThat((text) => isEmail(text), 'It must be an email addr
 export const timeZone = textThat(isTimeZone, 'It must be an IANA time zone, such as America/Sao_Paulo.');
 
 export const merchantName = textOf('name', 200);
-export const userName = textOf('name', 100);
+export const userName = (text: string): string =>
+  textThat((name) => !isOperatorName(name), 'It must not be the name of the operator.')(textOf('name', 100)(text));
 export const reasonText = textOf('reason', 500);
 export const noteText = textOf('note', 500);
 export const externalId = textOf('id', 100);

@@ -9,7 +9,7 @@ import { violatedUniqueKey } from '../database/errors.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { ApiUser } from './api-user.entity.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
-import { fitsPassword, PASSWORD_LENGTH, Passwords } from './passwords.js';
+import { passwordFault, Passwords } from './passwords.js';
 import { SessionsService } from './sessions.service.js';
 
 const COMMON_COST_MAX_AGE_MS = 60_000;
@@ -45,13 +45,16 @@ export class ApiUsersService {
   ) {}
 
   /**
-   * @param check is called in the transaction that creates the user.
+   * @param check is called before the password is hashed, and in the transaction that creates the user.
+   * @param turn whose turn it is to hash.
    * @throws Problem not_found for an unknown merchant; email_taken; and those of `check`.
    */
-  async create(given: NewUser, password: string, check?: Check): Promise<ApiUser> {
+  async create(given: NewUser, password: string, check?: Check, turn = given.merchantId): Promise<ApiUser> {
     await this.merchants.get(given.merchantId);
     const email = canonicalEmail(given.email);
-    const passwordHash = await this.hash(password);
+    if (check !== undefined) await this.unitOfWork.transaction(check);
+    await this.#refuseTaken(email, given.merchantId);
+    const passwordHash = await this.hash(password, turn);
     const now = this.clock.now();
     const user = { ...given, id: newId(now), email, passwordHash, lastLoginAt: null, disabledAt: null, createdAt: now };
     try {
@@ -60,12 +63,17 @@ export class ApiUsersService {
         await manager.insert(ApiUser, user);
       });
     } catch (error) {
-      if (violatedUniqueKey(error) !== 'uq_api_users_email') throw error;
-      const existing = await this.get(email);
-      // What other merchants have is nobody's business.
-      throw new Problem('email_taken', { existing_id: existing.merchantId === user.merchantId ? existing.id : null });
+      if (violatedUniqueKey(error) === 'uq_api_users_email') await this.#refuseTaken(email, given.merchantId);
+      throw error;
     }
     return user;
+  }
+
+  async #refuseTaken(email: string, merchantId: string): Promise<void> {
+    const existing = await this.findByEmail(email);
+    if (existing === null) return;
+    // What other merchants have is nobody's business.
+    throw new Problem('email_taken', { existing_id: existing.merchantId === merchantId ? existing.id : null });
   }
 
   list(): Promise<ApiUser[]> {
@@ -109,7 +117,7 @@ export class ApiUsersService {
   }
 
   async setPassword(email: string, password: string): Promise<ApiUser> {
-    const passwordHash = await this.hash(password);
+    const passwordHash = await this.hash(password, email);
     return this.#changeByEmail(email, () => ({ passwordHash }));
   }
 
@@ -149,9 +157,10 @@ export class ApiUsersService {
     return row === undefined ? this.config.BCRYPT_COST : Number(row.cost);
   }
 
-  /** @throws Error if the password is too short or too long. */
-  hash(password: string): Promise<string> {
-    if (!fitsPassword(password)) throw new Error(`a password must be ${PASSWORD_LENGTH}`);
-    return this.passwords.hash(password);
+  /** It takes a while: check first, and hold no transaction. @throws Error if nobody may choose the password. */
+  hash(password: string, turn: string): Promise<string> {
+    const fault = passwordFault(password);
+    if (fault !== undefined) throw new Error(`a password ${fault}`);
+    return this.passwords.hash(password, turn);
   }
 }

@@ -3,9 +3,10 @@ import { ApiTags } from '@nestjs/swagger';
 import { ApiProblems } from '../openapi/decorators.js';
 import { AuthService } from './auth.service.js';
 import { Requires } from './caller.guard.js';
-import { REQUESTS } from '../rate-limits/quotas.js';
+import { PASSWORDS, REQUESTS } from '../rate-limits/quotas.js';
 import { RateLimit } from '../rate-limits/rate-limit.guard.js';
 import type { Caller } from '../common/caller.js';
+import { Heavy } from '../http/admission.js';
 import { CurrentCaller, Public } from '../http/decorators.js';
 import { ConfigurationUserTokensDto, LoginDto, RefreshTokenDto } from './dto/auth.dto.js';
 import { ChangePasswordDto } from './dto/user.dto.js';
@@ -66,6 +67,8 @@ export class AuthController {
    * counts as a failed login.
    */
   @Post('password')
+  @RateLimit(PASSWORDS)
+  @Heavy()
   @HttpCode(204)
   @Requires()
   @ApiProblems('missing_token', 'invalid_token', 'wrong_password')

@@ -79,7 +79,8 @@ export class AuthService {
         throw new Problem('invalid_credentials');
       }
       await this.loginLimit.succeeded(attempt);
-      const rehashed = this.passwords.isOutdated(user.passwordHash) ? await this.passwords.hash(password) : undefined;
+      const isOutdated = this.passwords.isOutdated(user.passwordHash);
+      const rehashed = isOutdated ? await this.passwords.hash(password, attempt.network) : undefined;
       const started = await this.unitOfWork.transaction((manager) => this.#startSession(manager, user, rehashed));
       if (started !== undefined) return started;
     }
@@ -96,7 +97,7 @@ export class AuthService {
     // Before the transaction: no use case takes a second connection inside one.
     const sessionId = await this.tokenSets.sessionIdOf(refreshToken);
     if (sessionId === undefined) throw new Problem('invalid_refresh_token');
-    await this.rateLimiter.count([REFRESH], sessionId);
+    await this.rateLimiter.count([REFRESH], [sessionId]);
     const tokens = await this.unitOfWork.transaction((manager, record) => this.#rotate(manager, refreshToken, record));
     // Thrown outside the transaction, so that a revocation is committed.
     if (tokens === undefined) throw new Problem('invalid_refresh_token');

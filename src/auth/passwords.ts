@@ -3,16 +3,23 @@ import { Injectable } from '@nestjs/common';
 import bcrypt from 'bcrypt';
 import { FairQueue } from '../common/fair-queue.js';
 import { Config } from '../config/config.js';
+import { COMMON_PASSWORDS } from './common-passwords.js';
 
 /** bcrypt ignores further bytes, so the beginning of a longer password would be accepted for the whole. */
 const MAX_PASSWORD_BYTES = 72;
 const MIN_PASSWORD_BYTES = 12;
 
-export const PASSWORD_LENGTH = `${MIN_PASSWORD_BYTES} to ${MAX_PASSWORD_BYTES} bytes in UTF-8`;
-
-export function fitsPassword(password: string): boolean {
-  const bytes = Buffer.byteLength(password);
-  return bytes >= MIN_PASSWORD_BYTES && bytes <= MAX_PASSWORD_BYTES;
+/** Returns why nobody may choose a password; undefined if it can be chosen. */
+export function passwordFault(password: unknown): string | undefined {
+  const bytes = typeof password === 'string' ? Buffer.byteLength(password) : 0;
+  if (typeof password !== 'string' || bytes < MIN_PASSWORD_BYTES || bytes > MAX_PASSWORD_BYTES)
+    return `must be a string of ${MIN_PASSWORD_BYTES} to ${MAX_PASSWORD_BYTES} bytes in UTF-8`;
+  // Every lone surrogate would become U+FFFD, which makes different passwords equal.
+  if (!password.isWellFormed() || /^[\s\p{C}]*$/u.test(password))
+    return 'must be well-formed Unicode, and more than blanks';
+  return COMMON_PASSWORDS.has(password.toLowerCase())
+    ? 'must not be one of the most common passwords: choose a longer or a less usual one'
+    : undefined;
 }
 
 interface Login {
@@ -28,7 +35,7 @@ export class Passwords {
   /** Hashes by cost. Passwords of unknown users are compared with one, so that it takes as long as for known users. */
   readonly #dummies = new Map<number, Promise<string>>();
 
-  /** Bounds concurrent comparisons, so that a burst of logins does not take the CPU away from orders. */
+  /** Bounds concurrent comparisons and hashes, so that a burst of them does not take the CPU away from orders. */
   readonly #queue: FairQueue;
 
   /** The comparisons that run or wait, by their input: workers of one user that log in at once share one. */
@@ -43,8 +50,9 @@ export class Passwords {
     return this.#queue.load;
   }
 
-  hash(password: string): Promise<string> {
-    return bcrypt.hash(password, this.config.BCRYPT_COST);
+  /** @param turn whose turn it is: callers with another one, such as merchants and networks, take turns. */
+  hash(password: string, turn: string): Promise<string> {
+    return this.#queue.run(turn, () => bcrypt.hash(password, this.config.BCRYPT_COST));
   }
 
   /**

@@ -6,6 +6,8 @@ import { Heavy } from '../http/admission.js';
 import { CurrentCaller, IdParam } from '../http/decorators.js';
 import { PageQueryDto } from '../http/page-query.dto.js';
 import { markCreated } from '../http/responses.js';
+import { PASSWORDS } from '../rate-limits/quotas.js';
+import { RateLimit } from '../rate-limits/rate-limit.guard.js';
 import { ApiProblems, headerReferences } from '../openapi/decorators.js';
 import { Requires } from './caller.guard.js';
 import { ChangeUserDto, CreateUserDto, MeDto, UserDto, UserPageDto, UserWithPasswordDto } from './dto/user.dto.js';
@@ -26,6 +28,7 @@ export class UsersController {
    * cannot give a permission that you do not have.
    */
   @Post()
+  @RateLimit(PASSWORDS)
   @ApiCreatedResponse({ type: UserWithPasswordDto, headers: headerReferences('Location') })
   @ApiProblems('validation_failed', 'email_taken')
   async createUser(
@@ -83,6 +86,7 @@ export class UsersController {
    * makes another one. You can do so only for users that have no permission that you lack, and not for yourself.
    */
   @Post(':id/password')
+  @RateLimit(PASSWORDS)
   @HttpCode(200)
   @ApiProblems.read('own_user')
   renewPassword(@CurrentCaller() caller: Caller, @IdParam('The API user') id: string): Promise<UserWithPasswordDto> {

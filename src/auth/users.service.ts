@@ -77,28 +77,31 @@ export class UsersService {
     const { id } = await this.apiUsers.create(given, password, async (manager) => {
       await this.#lockBoth(manager, caller, caller.apiUserId, permissions);
     });
-    this.#report('user_created', caller, id, { permissions });
+    this.#report('user_created', caller, id, { name, permissions });
     return { ...(await this.get(caller, id)), password };
   }
 
   /** @throws Problem not_found; own_user; forbidden, for a permission that the caller lacks. */
   async change(caller: Caller, id: string, { name, permissions, disabled }: ChangeUserDto): Promise<UserDto> {
-    await this.#changeOther(caller, id, { name, permissions: ordered(permissions), isDisabled: disabled });
-    this.#report('user_changed', caller, id, { permissions, disabled });
+    const changes = { name, permissions: ordered(permissions), isDisabled: disabled };
+    const name_before = await this.#changeOther(caller, id, changes);
+    this.#report('user_changed', caller, id, { name_before, name, permissions, disabled });
     return this.get(caller, id);
   }
 
   /** Ends the user's sessions. @throws Problem as `change`. */
   async renewPassword(caller: Caller, id: string): Promise<UserWithPasswordDto> {
     const password = Passwords.generate();
-    await this.#changeOther(caller, id, { passwordHash: await this.apiUsers.hash(password) });
+    // Refuses what must not change, before it hashes.
+    await this.#changeOther(caller, id, {});
+    await this.#changeOther(caller, id, { passwordHash: await this.apiUsers.hash(password, caller.merchantId) });
     this.#report('user_password_renewed', caller, id);
     return { ...(await this.get(caller, id)), password };
   }
 
   /**
    * Changes the caller's password, and ends its other sessions. Wrong passwords count as failed logins. A repeat finds
-   * the new password, and changes nothing.
+   * the new password, and changes nothing, also if it comes while the first one runs.
    *
    * @throws Problem wrong_password; too_many_requests.
    */
@@ -118,12 +121,14 @@ export class UsersService {
     }
     await this.loginLimit.succeeded(attempt);
     if (!isCurrent) return;
-    const passwordHash = await this.apiUsers.hash(new_password);
-    await this.unitOfWork.transaction(async (manager) => {
+    const passwordHash = await this.apiUsers.hash(new_password, caller.merchantId);
+    const isChanged = await this.unitOfWork.transaction(async (manager) => {
       const [locked] = await this.apiUsers.lock(manager, [user.id]);
-      if (locked?.passwordHash !== user.passwordHash) throw wrongPassword();
+      if (locked?.passwordHash !== user.passwordHash) return false;
       await this.apiUsers.change(manager, locked, { passwordHash }, caller.sessionId);
+      return true;
     });
+    if (!isChanged) return this.changePassword(caller, sent, address);
     this.#report('user_password_changed', caller, user.id);
   }
 
@@ -132,11 +137,14 @@ export class UsersService {
     this.#log.log({ event, merchant_id: merchantId, api_user_id: apiUserId, changed_user_id: user_id, ...details });
   }
 
-  #changeOther(caller: Caller, id: string, changes: Parameters<ApiUsersService['change']>[2]): Promise<void> {
+  /** @returns the name before. */
+  #changeOther(caller: Caller, id: string, changes: Parameters<ApiUsersService['change']>[2]): Promise<string> {
     return this.unitOfWork.transaction(async (manager) => {
       const user = await this.#lockBoth(manager, caller, id, changes.permissions ?? []);
       if (id === caller.apiUserId) throw new Problem('own_user');
+      const { name } = user;
       await this.apiUsers.change(manager, user, changes);
+      return name;
     });
   }
 

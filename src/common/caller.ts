@@ -15,3 +15,6 @@ export const DEFAULT_PERMISSIONS: readonly Permission[] = ['sell', 'refund'];
 /** Who makes a change: the ID of an API user, the operator with the command line, or null for a date. */
 export type By = string | null;
 export const OPERATOR = 'operator';
+
+/** No API user has this name. */
+export const isOperatorName = (name: unknown): boolean => String(name).trim().toLowerCase() === OPERATOR;

@@ -30,6 +30,14 @@ export const REQUESTS: Quotas = ({ RATE_LIMIT }) =>
         { name: 'requests-burst', limit: 10 * RATE_LIMIT, windowSeconds: MINUTE_SECONDS },
       ];
 
+/** Passwords that an API user makes or changes: each takes a processor for a moment. */
+export const PASSWORDS: Quotas = ({ RATE_LIMIT }) =>
+  RATE_LIMIT === 0 ? [] : [{ name: 'passwords', limit: 60, windowSeconds: MINUTE_SECONDS }];
+
+/** KiB that a network sends to a sandbox in a day. They are stored, and nothing is ever deleted. */
+export const SANDBOX_STORAGE: Quotas = ({ SANDBOX, RATE_LIMIT }) =>
+  !SANDBOX || RATE_LIMIT === 0 ? [] : [{ name: 'sandbox-kib', limit: 1000 * RATE_LIMIT, windowSeconds: DAY_SECONDS }];
+
 /** Refreshes of one session. An access token is valid for an hour, so 60 refreshes per minute are a bug. */
 export const REFRESH: Quota = { name: 'refresh', limit: 60, windowSeconds: MINUTE_SECONDS };
 

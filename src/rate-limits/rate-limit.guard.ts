@@ -3,7 +3,8 @@ import { Reflector } from '@nestjs/core';
 import { Config } from '../config/config.js';
 import { networkOf } from '../common/network.js';
 import type { AppRequest } from '../http/app-request.js';
-import type { Quotas } from './quotas.js';
+import { MAX_BYTES, SAFE_METHODS } from '../http/body.js';
+import { type Quotas, SANDBOX_STORAGE } from './quotas.js';
 import { RateLimiter } from './rate-limiter.js';
 
 const QUOTAS = 'quotas';
@@ -31,9 +32,11 @@ export class RateLimitGuard implements CanActivate {
       context.getClass(),
     ]);
     if (quotas === undefined) return true;
-    const { user, ip } = context.switchToHttp().getRequest<AppRequest>();
-    const subject = user === undefined ? ['network', networkOf(ip)] : ['user', user.apiUserId];
-    await this.limiter.count(quotas(this.config), ...subject);
+    const { user, ip, method, headers } = context.switchToHttp().getRequest<AppRequest>();
+    const network = ['network', networkOf(ip)];
+    await this.limiter.count(quotas(this.config), user === undefined ? network : ['user', user.apiUserId]);
+    const kib = Math.ceil(Number(headers['content-length'] ?? MAX_BYTES) / 1024);
+    if (!SAFE_METHODS.includes(method)) await this.limiter.count(SANDBOX_STORAGE(this.config), network, kib || 1);
     return true;
   }
 }

@@ -38,13 +38,14 @@ export class RateLimiter implements OnApplicationShutdown {
    * Counts one request under the first quota that is not used up.
    *
    * @param quotas in the order in which they are used up; without any, nothing is limited.
+   * @param points how much it counts.
    * @throws Problem too_many_requests if all quotas are used up.
    */
-  async count(quotas: Quota[], ...subject: string[]): Promise<void> {
+  async count(quotas: Quota[], subject: string[], points = 1): Promise<void> {
     const usedUp: UsedUp[] = [];
     for (const quota of quotas) {
       try {
-        await this.#limiterOf(quota).consume(counterKey(this.#secret, quota, subject));
+        await this.#limiterOf(quota).consume(counterKey(this.#secret, quota, subject), points);
         return;
       } catch (error) {
         // For a refusal, the library throws its result.

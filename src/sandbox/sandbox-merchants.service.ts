@@ -28,7 +28,8 @@ export class SandboxMerchants {
     const password = Passwords.generate();
     const email = `api@${merchant.id}.example`;
     const user = { merchantId: merchant.id, name: 'API', email, permissions: [...PERMISSIONS] };
-    return { merchant, user: await this.users.create(user, password), password };
+    // All networks share a turn, so that no login waits for more than one of these.
+    return { merchant, user: await this.users.create(user, password, undefined, 'sandbox merchants'), password };
   }
 }
 

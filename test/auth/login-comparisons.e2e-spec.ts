@@ -231,7 +231,7 @@ describe('the cost of a login', () => {
   });
 
   it('a new password is hashed at the configured cost', async () => {
-    expect(bcrypt.getRounds(await service.app.get(Passwords).hash(PASSWORD))).toBe(6);
+    expect(bcrypt.getRounds(await service.app.get(Passwords).hash(PASSWORD, 'network'))).toBe(6);
   });
 
   describe('after a change of BCRYPT_COST', () => {

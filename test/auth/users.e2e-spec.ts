@@ -1,11 +1,15 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { PERMISSIONS, type Permission } from '../../src/common/caller.js';
 import { ApiUsersService } from '../../src/auth/api-users.service.js';
+import { Passwords } from '../../src/auth/passwords.js';
 import { atOnce, Client } from '../support/client.js';
+import { Comparisons } from '../support/comparisons.js';
 import { expectProblem } from '../support/expectations.js';
 import { aMerchant, aUser, logIn, PASSWORD, type TestMerchant } from '../support/factories.js';
 import { type Page, unique } from '../support/shop.js';
 import { useService } from '../support/use-service.js';
+import { rowsOf } from '../support/wallets.js';
 
 const LOGIN_LIMIT = 5;
 const { service } = useService({ env: { LOGIN_RATE_LIMIT: String(LOGIN_LIMIT) } });
@@ -66,7 +70,7 @@ describe('POST /users', () => {
   it('the log says who created, changed or gave a password to which user, with the permissions and no secret', async () => {
     const { length } = service.logged;
     const user = await merchant.post<User>('/users', aNewUser());
-    await merchant.put(`/users/${user.id}`, { name: 'Caixa 3', permissions: ['grants'], disabled: true });
+    await merchant.put(`/users/${user.id}`, { name: 'ERP', permissions: ['grants'], disabled: true });
     const renewed = await merchant.post<User>(`/users/${user.id}/password`, undefined);
     await merchant
       .put(`/users/${merchant.userId}`, { name: 'x', permissions: ['sell'], disabled: false })
@@ -75,8 +79,8 @@ describe('POST /users', () => {
     const events = lines.filter((line) => line.includes('"Security"')).map((line) => JSON.parse(line) as object);
     const who = { merchant_id: merchant.id, api_user_id: merchant.userId, changed_user_id: user.id };
     expect(events).toMatchObject([
-      { event: 'user_created', ...who, permissions: ['sell', 'refund'] },
-      { event: 'user_changed', ...who, permissions: ['grants'], disabled: true },
+      { event: 'user_created', ...who, name: 'Caixa 3', permissions: ['sell', 'refund'] },
+      { event: 'user_changed', ...who, name_before: 'Caixa 3', name: 'ERP', permissions: ['grants'], disabled: true },
       { event: 'user_password_renewed', ...who },
     ]);
     for (const password of [user.password, renewed.password]) expect(lines.join('')).not.toContain(password);
@@ -118,6 +122,62 @@ describe('POST /users', () => {
     expect(await create({ name: 'Caixa 👩\u200d💻 da noite' })).toMatchObject({ name: 'Caixa 👩\u200d💻 da noite' });
     for (const permissions of [[], 'sell', null, undefined])
       await create({ permissions }).refused(400, 'validation_failed', ['/permissions']);
+  });
+});
+
+describe('the name of the operator', () => {
+  it.each(['operator', 'Operator', ' OPERATOR '])('no API user is created as, or renamed to, %j', async (name) => {
+    await create({ name }).refused(400, 'validation_failed', ['/name']);
+    const till = { id: (await aUser(service, merchant.id, ['sell'])).userId };
+    await change(till, { name }).refused(400, 'validation_failed', ['/name']);
+    expect(await change(till, { name: `${name} 2` })).toMatchObject({ name: `${name} 2` });
+  });
+});
+
+describe('the hashing of passwords', () => {
+  let comparisons: Comparisons;
+  beforeAll(() => {
+    comparisons = new Comparisons();
+  });
+  afterAll(() => comparisons.stop());
+
+  it('no password is hashed for a request that is refused', async () => {
+    const till = await create({ permissions: ['sell'] });
+    const manager = await aUser(service, merchant.id, ['users', 'sell']);
+    const other = await create({}, await aMerchant(service));
+    const { hashed } = comparisons;
+    await create({ email: till.email }).refused(409, 'email_taken');
+    await create({ email: other.email }).refused(409, 'email_taken');
+    await create({ permissions: ['grants'] }, manager).refused(403, 'forbidden');
+    for (const id of ['00000000-0000-4000-8000-000000000000', other.id])
+      await renewPassword({ id }).refused(404, 'not_found');
+    await renewPassword({ id: merchant.userId }).refused(409, 'own_user');
+    await renewPassword({ id: merchant.userId }, manager).refused(403, 'forbidden');
+    expectProblem(await changePassword('wrong', 'another password'), 422, 'wrong_password');
+    expect(comparisons.hashed).toBe(hashed);
+    await renewPassword(till);
+    expect(comparisons.hashed).toBe(hashed + 1);
+  });
+
+  it('new passwords wait for their turn behind the comparisons of logins, and take turns with them', async () => {
+    const till = await create();
+    const { hashed } = comparisons;
+    comparisons.hold();
+    const login = logIn(service, till.email, till.password);
+    const passwords = service.app.get(Passwords);
+    const waiting = async (count: number): Promise<void> => {
+      const all = ({ running, waiting }: Passwords['load']): number => running + waiting;
+      for (let tries = 0; tries < 100 && all(passwords.load) <= count; tries++) await sleep(10);
+      expect(passwords.load).toEqual({ running: 1, waiting: count });
+    };
+    await waiting(0);
+    const sent = [create(), renewPassword(till)].map((call) => call.answer);
+    await waiting(2);
+    expect(comparisons.hashed).toBe(hashed);
+    comparisons.release();
+    await login;
+    for (const { status } of await Promise.all(sent)) expect([200, 201]).toContain(status);
+    expect(comparisons.hashed).toBe(hashed + 2);
   });
 });
 
@@ -249,6 +309,28 @@ describe('POST /auth/password', () => {
       expectProblem(refused, 400, 'validation_failed');
       expect(refused.body).toMatchObject({ errors: [{ pointer: '/new_password' }] });
     }
+  });
+
+  it.each([
+    ['12 blanks', ' '.repeat(12)],
+    ['12 characters that nobody sees', '\u200b\u00a0'.repeat(6)],
+    ['a lone surrogate', `${NEXT}\ud800`],
+    ['a common password', 'qwerty123456'],
+    ['a common password in capitals', 'QWERTY123456'],
+  ])('POST /auth/password returns 400 for a new password of %s', async (_, next) => {
+    const refused = await changePassword(PASSWORD, next);
+    expectProblem(refused, 400, 'validation_failed');
+    expect(refused.body).toMatchObject({ errors: [{ pointer: '/new_password' }] });
+    await logIn(service, merchant.email);
+  });
+
+  it('POST /auth/password returns 204 to fifty concurrent repeats, and none counts as a failed login', async () => {
+    const answers = await atOnce(50, () => changePassword(PASSWORD, NEXT));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([204]));
+    expect(await read({ id: merchant.userId })).toMatchObject({ locked_out_until: null, sessions: 1 });
+    await logIn(service, merchant.email, NEXT);
+    const failures = 'SELECT SUM(points) AS failures FROM rate_limits WHERE api_user_id = ? AND kind <> ?';
+    expect(await rowsOf(service, failures, [merchant.userId, 'known-network'])).toEqual([{ failures: null }]);
   });
 
   it('of concurrent POST /auth/password requests with different passwords, one succeeds', async () => {

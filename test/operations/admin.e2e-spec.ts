@@ -304,6 +304,17 @@ describe('admin commands for permissions', () => {
       expect(await admin.refusal('user', 'allow', manager, permissions)).toContain('all, or some of sell,refund');
   });
 
+  it('no user is named as the operator, or gets a common password', async () => {
+    const { id } = await admin.json('merchant', 'create', '--name', 'Loja');
+    const create = ['user', 'create', '--merchant', id, '--email', 'named@shop.example', '--name'];
+    expect(await admin.refusal(...create, ' Operator')).toContain('the name of the operator');
+    expect(await admin.refusal(...create, 'API', '--password', 'qwerty123456')).toContain('most common passwords');
+    await admin.json(...create, 'API');
+    expect(await admin.refusal('user', 'rename', 'named@shop.example', 'operator')).toContain(
+      'the name of the operator',
+    );
+  });
+
   it('`user rename` changes the name of a user, which keeps its ID', async () => {
     const { id, email } = await createUser(anEmail());
     for (const _attempt of ['first', 'second'])

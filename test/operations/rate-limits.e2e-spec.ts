@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { PERMISSIONS } from '../../src/common/caller.js';
 import { type Answer, atOnce, Client } from '../support/client.js';
 import { expectProblem } from '../support/expectations.js';
 import { aDocument, aMerchant, aUser, anOrder, PASSWORD, type TestMerchant } from '../support/factories.js';
@@ -80,6 +81,19 @@ describe('rate limits of API users', () => {
       POLICIES,
       1,
     );
+  });
+
+  it('an API user makes and changes at most 60 passwords per minute, by any route', async () => {
+    const merchant = await aMerchant(service);
+    const policy = '"passwords";q=60;w=60';
+    const unknown = '/users/00000000-0000-4000-8000-000000000000/password';
+    const answers = await atOnce(70, () => merchant.client.post(unknown));
+    expect(statusesOf(answers)).toEqual({ 404: 60, 429: 10 });
+    const others = ['/users', '/auth/password', unknown].map((path) => merchant.client.post(path, {}));
+    for (const answer of await Promise.all(others)) expectLimited(answer, policy, 60);
+    expect((await readPolicy(merchant)).status).toBe(200);
+    const second = await aUser(service, merchant.id, PERMISSIONS);
+    expectProblem(await second.client.post(unknown), 404, 'not_found');
   });
 
   it('requests are counted separately per merchant and per user of a merchant', async () => {

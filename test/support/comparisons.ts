@@ -1,13 +1,17 @@
 import bcrypt from 'bcrypt';
 
 /**
- * Records the password comparisons of the service, and holds them when a test asks for it. The comparisons are real.
+ * Records the password comparisons of the service, and holds them when a test asks for it. It counts the hashes of new
+ * passwords. The comparisons and the hashes are real.
  * (The service and the test share the module.)
  */
 export class Comparisons {
   /** The hash of each comparison that was started. */
   readonly hashes: string[] = [];
+  /** How many new passwords were hashed. */
+  hashed = 0;
   readonly #compare = bcrypt.compare;
+  readonly #hash = bcrypt.hash;
   #held: (() => void)[] = [];
   #isHolding = false;
 
@@ -16,6 +20,10 @@ export class Comparisons {
       this.hashes.push(hash);
       if (this.#isHolding) await new Promise<void>((resolve) => this.#held.push(resolve));
       return this.#compare(password, hash);
+    };
+    bcrypt.hash = (password: string | Buffer, cost: string | number): Promise<string> => {
+      this.hashed++;
+      return this.#hash(password, cost);
     };
   }
 
@@ -45,5 +53,6 @@ export class Comparisons {
   stop(): void {
     this.release();
     bcrypt.compare = this.#compare;
+    bcrypt.hash = this.#hash;
   }
 }

@@ -462,7 +462,7 @@ export const en = {
     name: '1 to 100 characters.',
     email: 'An email address.',
     permissions: 'Choose what the user may do.',
-    new_password: '12 to 72 characters, and not the current one.',
+    new_password: '12 to 72 characters, not the current one, and not a common one.',
     current_password: 'This is not your password.',
     url: 'An https address that can be reached from the internet.',
     types: 'Only types of the list below.',

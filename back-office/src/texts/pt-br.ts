@@ -449,7 +449,7 @@ export const ptBR: Texts = {
     name: '1 a 100 caracteres.',
     email: 'Um endereço de e-mail.',
     permissions: 'Escolha o que o usuário pode.',
-    new_password: '12 a 72 caracteres, e não a atual.',
+    new_password: '12 a 72 caracteres, diferente da atual e não uma senha comum.',
     current_password: 'Esta não é a sua senha.',
     url: 'Um endereço https que a internet alcança.',
     types: 'Só tipos da lista abaixo.',

@@ -1,18 +1,19 @@
 import { ApiProperty, PickType } from '@nestjs/swagger';
 import { IsBoolean, IsEmail, IsNotEmpty, IsString } from 'class-validator';
-import { type Permission, PERMISSIONS } from '../../common/caller.js';
+import { isOperatorName, type Permission, PERMISSIONS } from '../../common/caller.js';
 import { IsText, IsWordList, rule } from '../../http/validators.js';
 import { ApiId, InOrder } from '../../openapi/decorators.js';
-import { fitsPassword, PASSWORD_LENGTH } from '../passwords.js';
+import { passwordFault } from '../passwords.js';
 
 /** An API user to create. */
 @InOrder()
 export class CreateUserDto {
   /**
-   * What your staff call it, such as a till or a system.
+   * What your staff call it, such as a till or a system. Not `operator`, which is who uses the command line.
    * @example "Caixa 3"
    */
   @IsText('name', 100)
+  @rule('isNotOperator', (name) => (isOperatorName(name) ? 'must not be the name of the operator' : undefined))
   readonly name!: string;
 
   /**
@@ -115,9 +116,6 @@ export class UserPageDto {
   readonly next_cursor!: string | null;
 }
 
-const newPasswordFault = (value: unknown): string | undefined =>
-  typeof value === 'string' && fitsPassword(value) ? undefined : `must be a string of ${PASSWORD_LENGTH}`;
-
 /** A change of the caller's own password. */
 export class ChangePasswordDto {
   /** @example demo-password-2026 */
@@ -126,9 +124,9 @@ export class ChangePasswordDto {
   readonly current_password!: string;
 
   /**
-   * At least 12 and at most 72 bytes in UTF-8.
+   * At least 12 and at most 72 bytes in UTF-8, and not one of the most common passwords.
    * @example another-password-2026
    */
-  @rule('isPassword', newPasswordFault)
+  @rule('isPassword', passwordFault)
   readonly new_password!: string;
 }

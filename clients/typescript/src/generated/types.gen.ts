@@ -257,14 +257,14 @@ export type RefreshToken = {
 export type ChangePassword = {
     current_password: string;
     /**
-     * At least 12 and at most 72 bytes in UTF-8.
+     * At least 12 and at most 72 bytes in UTF-8, and not one of the most common passwords.
      */
     new_password: string;
 };
 
 export type CreateUser = {
     /**
-     * What your staff call it, such as a till or a system.
+     * What your staff call it, such as a till or a system. Not `operator`, which is who uses the command line.
      */
     name: string;
     /**
@@ -336,7 +336,7 @@ export type UserPage = {
 
 export type ChangeUser = {
     /**
-     * What your staff call it, such as a till or a system.
+     * What your staff call it, such as a till or a system. Not `operator`, which is who uses the command line.
      */
     name: string;
     /**
