@@ -25,6 +25,9 @@ const STEP_MS = SECOND_MS / 2;
 
 const LONGEST_MOVE_DAYS = 5 * 366;
 
+/** No clock goes on: dates that follow from its orders have years of four digits, too. */
+const LAST_INSTANT = new Date('2200-01-01T00:00:00.000Z');
+
 /** When the next work of each task is due. */
 type Dates = (Date | undefined)[];
 
@@ -95,9 +98,9 @@ export class ClockMoves {
     const now = standsAt ?? this.clock.now();
     if (target < now) throw clockBackwards(now, pointer);
     if (+target === +(last ?? 0)) return {};
-    const latest = after(now, LONGEST_MOVE_DAYS * DAY_MS);
-    if (target > latest)
-      throw validationFailed([{ pointer, detail: `must be at most five years after ${now.toISOString()}` }]);
+    const limits = [after(now, LONGEST_MOVE_DAYS * DAY_MS), LAST_INSTANT].map((limit) => limit.toISOString());
+    if (limits.some((limit) => target > new Date(limit)))
+      throw validationFailed([{ pointer, detail: `must be at most ${limits.toSorted()[0]}` }]);
     if (standsAt === null) await standStill(manager, merchantId);
     const firstSequence = (await this.#lastSequence(merchantId)) + 1;
     return { standsAt: now, target, firstSequence, lastSequence: null };

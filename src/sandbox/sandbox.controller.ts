@@ -83,10 +83,10 @@ export class SandboxClockController {
    * Move the merchant's clock
    *
    * @remarks Moves the clock forward to an instant (`now`) or to the beginning of a local day (`on`), at most five
-   * years away. It goes through all that is due until then, in order, and stands at each date while that happens:
-   * orders expire; cashback becomes available, is announced and expires. `first_sequence` and `last_sequence` are the
-   * events of the move. A request takes at most 4 seconds: while `done` is false, send it again. The same request
-   * again changes nothing, and returns the same.
+   * years away and until 2200. It goes through all that is due until then, in order, and stands at each date while that
+   * happens: orders expire; cashback becomes available, is announced and expires. `first_sequence` and `last_sequence`
+   * are the events of the move. A request takes at most 4 seconds: while `done` is false, send it again. The same
+   * request again changes nothing, and returns the same.
    */
   @Put()
   @HttpCode(200)

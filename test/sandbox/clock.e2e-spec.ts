@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { SweepsService } from '../../src/sweeps/sweeps.service.js';
+import { expectProblem } from '../support/expectations.js';
 import { atOnce } from '../support/client.js';
 import { readFeed } from '../support/events.js';
 import { expectInvariants } from '../support/expectations.js';
@@ -127,6 +128,26 @@ describe('the clock of a merchant of a sandbox', () => {
     await put(shop, { now: inDays(6 * 366) }).refused(400, 'validation_failed', ['/now']);
     await put(shop, { days: 1 }).refused(400, 'validation_failed', ['/days']);
     expect(await shop.get('/sandbox/clock')).toMatchObject({ frozen: false });
+  });
+
+  it('a clock ends in 2200, and everything works there', async () => {
+    const shop = await aSandboxMerchant(service, MONTHLY);
+    const end = '2200-01-01T00:00:00.000Z';
+    await shop.move({ now: inDays(1) });
+    // As if it had moved five years at a time until now.
+    await rowsOf(service, 'UPDATE sandbox_clocks SET stands_at = ?, target = ? WHERE merchant_id = ?', [
+      ...Array<Date>(2).fill(new Date('2199-06-01T00:00:00.000Z')),
+      shop.id,
+    ]);
+    for (const target of [{ now: '2200-01-01T00:00:00.001Z' }, { on: '2200-01-01' }, { on: '2201-01-01' }]) {
+      const answer = await put(shop, target).answer;
+      const [fault] = expectProblem(answer, 400, 'validation_failed').errors;
+      expect(fault).toEqual({ pointer: `/${Object.keys(target)[0]}`, detail: `must be at most ${end}` });
+    }
+    expect(await shop.move({ now: end })).toMatchObject({ now: end, done: true });
+    const order = await shop.completed({ document: aDocument() });
+    expect(order.completed_at).toBe(end);
+    expect((await shop.client.get('/reports/expiring')).status).toBe(200);
   });
 
   it('a clock moves five years at a time', async () => {

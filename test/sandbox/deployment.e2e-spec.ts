@@ -4,7 +4,8 @@ import { PERMISSIONS } from '../../src/common/caller.js';
 import { atOnce, Client } from '../support/client.js';
 import { expectProblem } from '../support/expectations.js';
 import { aDocument } from '../support/factories.js';
-import { SANDBOX, NEXT_YEAR } from '../support/sandbox.js';
+import { expectLimited } from '../support/rate-limits.js';
+import { aSandboxMerchant, NEXT_YEAR, SANDBOX } from '../support/sandbox.js';
 import { startService } from '../support/service.js';
 import type { PolicyRules, Tokens } from '../support/shop.js';
 import { useService } from '../support/use-service.js';
@@ -177,6 +178,26 @@ describe('a sandbox', () => {
     await one!.post('/grants', { external_id: 'G-1', document, amount: '5.00' });
     const { body } = await other!.post<{ available: string }>('/wallets/search', { body: { document } });
     expect(body.available).not.toBe('5.00');
+  });
+
+  it('a network sends at most 1,000 KiB for each request per second that RATE_LIMIT allows, in a day', async () => {
+    const env = { ...SANDBOX, RATE_LIMIT: '1', TRUST_PROXY: 'loopback' };
+    const limited = await startService({ env, databaseUrl: service.databaseUrl });
+    try {
+      const shop = await aSandboxMerchant(limited);
+      const send = (address: string) =>
+        shop.client.send('POST', '/orders', {
+          raw: JSON.stringify({ padding: 'x'.repeat(249 * 1024) }),
+          headers: { 'x-forwarded-for': address },
+        });
+      for (let count = 0; count < 4; count++) expectProblem(await send('192.0.2.1'), 400, 'validation_failed');
+      const refused = await send('192.0.2.1');
+      expectLimited(refused, '"sandbox-kib";q=1000;w=86400', 86_400);
+      expectProblem(await send('192.0.2.2'), 400, 'validation_failed');
+      expect((await shop.client.get('/orders', { headers: { 'x-forwarded-for': '192.0.2.1' } })).status).toBe(200);
+    } finally {
+      await limited.stop();
+    }
   });
 
   it('a network creates at most 1,000 merchants a day', async () => {
