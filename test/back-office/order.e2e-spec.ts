@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
-import { confirm, describeInBrowser, openDialog, plain, useBrowser } from '../support/browser.js';
+import { confirm, describeInBrowser, type Language, openDialog, plain, useBrowser } from '../support/browser.js';
 import { aDocument, aMerchant, aUser, grant } from '../support/factories.js';
 import type { Order, Refund, Shop } from '../support/shop.js';
 import { useService } from '../support/use-service.js';
@@ -330,6 +330,28 @@ describeInBrowser('An order in the back office', () => {
         completed_by: { name: 'Suporte Ana' },
         cashback: { to_redeem: { redeemed } },
       });
+    },
+  );
+
+  it.each<[Language, ...string[]]>([
+    ['en', 'Correct CPF', 'CPF or CNPJ', 'Reason', 'Continue', 'Other orders hold cashback of this order'],
+    ['pt-BR', 'Corrigir CPF', 'CPF ou CNPJ', 'Motivo', 'Continuar', 'Outros pedidos reservam cashback deste pedido'],
+  ])(
+    'names the orders that hold what it earned if its customer cannot be corrected, in %s',
+    async (language, ...names) => {
+      const [correct, cpf, why, next, text] = names as [string, string, string, string, string];
+      const shop = await aMerchant(service, { releaseDays: 0 });
+      const order = await shop.completed();
+      const holding = await shop.hold(await shop.create({ document: order.document }), '1.00');
+      const page = await enter(shop, `order/${order.id}`, { language });
+      const dialog = await openDialog(page, correct);
+      await dialog.getByLabel(cpf).fill(aDocument());
+      await dialog.getByLabel(why).fill('Digitado errado');
+      await dialog.getByRole('button', { name: next }).click();
+      await confirm(dialog);
+      await dialog.getByText(text).waitFor();
+      expect(await dialog.innerText()).toContain(holding.external_id);
+      expect(await shop.order(order)).toMatchObject({ document: order.document });
     },
   );
 

@@ -820,8 +820,8 @@ export type CustomerChange = {
      */
     moved: string;
     /**
-     * What did not move, because the first customer had spent it or holds it, or it had expired. No refund takes it back
-     * from the other customer. To compensate them, grant it.
+     * What did not move, because the first customer had spent it, or it had expired. No refund takes it back from the
+     * other customer. To compensate them, grant it.
      */
     not_moved: string;
     reason: string | null;
@@ -2725,6 +2725,8 @@ export type Problem = ({
 } & ExternalIdConflictProblem) | ({
     code: 'invalid_transition';
 } & InvalidTransitionProblem) | ({
+    code: 'cashback_held';
+} & CashbackHeldProblem) | ({
     code: 'redemption_lapsed';
 } & RedemptionLapsedProblem) | ({
     code: 'redemption_no_longer_available';
@@ -3329,6 +3331,49 @@ export type InvalidTransitionProblem = {
      * All errors of the request.
      */
     errors?: Array<ProblemError>;
+};
+
+/**
+ * Other orders hold the cashback that the order earned. (RFC 9457)
+ */
+export type CashbackHeldProblem = {
+    type: 'urn:problem:cashback:cashback_held';
+    /**
+     * Summary of the problem, the same for every occurrence.
+     */
+    title: string;
+    /**
+     * HTTP status code.
+     */
+    status: 409;
+    /**
+     * Explanation of this occurrence.
+     */
+    detail: string;
+    /**
+     * The path of the request.
+     */
+    instance: string;
+    /**
+     * Stable identifier of the problem, for programs.
+     */
+    code: 'cashback_held';
+    /**
+     * ID of the request, as in `x-request-id` and in the logs.
+     */
+    request_id: string;
+    /**
+     * Whether the same request may succeed later.
+     */
+    retryable: false;
+    next_action: NextAction;
+    /**
+     * The first 10 orders that hold it.
+     */
+    held_by: Array<{
+        id: string;
+        external_id: string;
+    }>;
 };
 
 /**
@@ -5474,8 +5519,14 @@ export type ChangeCustomerErrors = {
     } & NotFoundProblem);
     /**
      * `invalid_transition`: The order does not allow this operation in its current state
+     *
+     * `cashback_held`: Other orders hold the cashback that the order earned
      */
-    409: InvalidTransitionProblem;
+    409: ({
+        code: 'invalid_transition';
+    } & InvalidTransitionProblem) | ({
+        code: 'cashback_held';
+    } & CashbackHeldProblem);
     /**
      * `precondition_failed`: The order has changed since the version in If-Match
      */
