@@ -319,7 +319,7 @@ describe('admin commands for permissions', () => {
     const { id, email } = await createUser(anEmail());
     for (const _attempt of ['first', 'second'])
       expect(await admin.json('user', 'rename', String(email), 'Caixa 3')).toMatchObject({ id, name: 'Caixa 3' });
-    expect(await admin.refusal('user', 'rename', String(email), '')).toContain('1 to 100 characters');
+    expect(await admin.refusal('user', 'rename', String(email), '')).toContain('It must not be empty.');
     expect(await admin.refusal('user', 'rename', 'nobody@shop.example', 'x')).toContain('no user has the email');
   });
 

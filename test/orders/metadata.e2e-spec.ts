@@ -16,7 +16,7 @@ const UNUSUAL = {
   '10': 'ten',
   '9': 'nine',
   _: '',
-  '-.': 'Café "quoted" \\ \u0000 🎁',
+  '-.': ' Café\n\t"quoted" \\ \u202e 👩\u200d💻 ',
   ['k'.repeat(40)]: '🎁'.repeat(500),
 };
 const CART = { total: '90.00', items: [{ id: 'sku-2', price: '90.00' }], payment_methods: [] };
