@@ -25,6 +25,7 @@ const wholeNumber = new Intl.NumberFormat(locale);
 // Short in Portuguese (26/11/2026), where the numbers cannot be mistaken.
 const dateStyle = language === 'en' ? 'medium' : 'short';
 const dayOnly = new Intl.DateTimeFormat(locale, { dateStyle, timeZone: 'UTC' });
+const weekdayOnly = new Intl.DateTimeFormat(locale, { weekday: 'long', timeZone: 'UTC' });
 const monthOnly = new Intl.DateTimeFormat(locale, {
   month: 'short',
   year: language === 'en' ? 'numeric' : '2-digit',
@@ -46,6 +47,8 @@ export const money = (amount: string): string => currency.format(amount as Intl.
 export const percent = (rate: string): string => percentage.format(rate as Intl.StringNumericLiteral);
 export const count = (value: number): string => wholeNumber.format(value);
 export const day = (value: string): string => dayOnly.format(new Date(value));
+/** Such as `Sunday, Nov 29, 2026`. */
+export const weekday = (value: string): string => `${weekdayOnly.format(new Date(value))}, ${day(value)}`;
 export const month = (value: string): string => monthOnly.format(new Date(`${value.slice(0, 7)}-01`));
 export const instant = (value: string | Date): string => moment.format(new Date(value));
 

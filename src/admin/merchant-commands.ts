@@ -26,7 +26,7 @@ export function merchantCommands(): Command {
     .action((id: string) =>
       runWithServices(async (services) => {
         await services.get(MerchantsService).get(id);
-        printRows((await services.get(MerchantsService).versionsOf(id)).map(versionOf));
+        printRows((await services.get(MerchantsService).rulesOf(id)).versions.map(versionOf));
       }),
     );
   merchant

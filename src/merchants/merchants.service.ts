@@ -22,8 +22,8 @@ const POLICY_MAX_AGE_MS = 1000;
 
 const POLICIES_KEPT = 1000;
 
-/** A merchant's policy, and the rules for some days that are not over. */
-interface Rules {
+/** A merchant's policy, and the rules for some days that are not over, earliest first. */
+export interface Rules {
   policy: Policy;
   versions: DatedVersion[];
 }
@@ -114,10 +114,10 @@ export class MerchantsService {
     return version;
   }
 
-  /** Returns the dated rules of a merchant that are not over, earliest first. */
-  async versionsOf(id: string): Promise<DatedVersion[]> {
-    const now = this.clock.now(id);
-    return (await this.#rulesOf(id)).versions.filter(({ endsAt }) => endsAt > now);
+  /** They can be up to a second old if another process changed them. */
+  async rulesOf(id: string, now = this.clock.now(id)): Promise<Rules> {
+    const { policy, versions } = await this.#rulesOf(id);
+    return { policy, versions: versions.filter(({ endsAt }) => endsAt > now) };
   }
 
   /** The policy for new orders of an instant. It can be up to a second old if another process changed it. */

@@ -46,19 +46,22 @@ export class PolicyController {
   /**
    * Read the cashback rules
    *
-   * @remarks Returns the merchant's rules for new orders, at most a second old, and the rules for some days that are
-   * still to come. An existing order keeps the rules that it was quoted with.
+   * @remarks Returns the merchant's rules for new orders, at most a second old: those of today, the campaign that they
+   * are from and the rules without it, and the rules for some days that are still to come. An existing order keeps the
+   * rules that it was quoted with.
    */
   @Get()
   @Requires()
   @ApiProblems('missing_token', 'invalid_token')
   async getPolicy(@MerchantId() merchantId: string): Promise<CurrentPolicyDto> {
-    const policy = await this.merchants.policyOf(merchantId);
-    const versions = await this.merchants.versionsOf(merchantId);
     const now = this.clock.now(merchantId);
+    const { policy, versions } = await this.merchants.rulesOf(merchantId, now);
+    const running = versions.find(({ beginsAt }) => beginsAt <= now);
     const upcoming = versions.filter(({ beginsAt }) => beginsAt > now);
     return {
-      ...toPolicyDto(policy, this.config),
+      ...toPolicyDto({ ...policy, ...running?.changes }, this.config),
+      campaign: running === undefined ? null : { from: running.fromDay, through: running.throughDay },
+      base: toPolicyDto(policy, this.config),
       upcoming: upcoming.map((version) => toUpcomingDto(version, policy, this.config)),
     };
   }

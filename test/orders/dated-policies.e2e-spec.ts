@@ -48,6 +48,8 @@ describe('dated policies', () => {
     const before = await shop.create(ofHundred);
     expect(await shop.policy()).toMatchObject({
       earn_rate: '0.05',
+      campaign: null,
+      base: { earn_rate: '0.05', earn_rates_by_payment_method: { pix: '0.07' }, earn_maximum: '11.50' },
       upcoming: [
         {
           from: weekend[1],
@@ -59,7 +61,12 @@ describe('dated policies', () => {
     });
     clock.skip(1);
     const first = await shop.create(ofHundred);
-    expect(await shop.policy()).toMatchObject({ earn_rate: '0.10', earn_maximum: '11.50', upcoming: [] });
+    const { base, ...running } = await shop.policy();
+    const campaign = { from: weekend[1], through: weekend[3] };
+    expect(running).toMatchObject({ earn_rate: '0.10', earn_maximum: '11.50', campaign, upcoming: [] });
+    expect(running.campaign).toEqual(campaign);
+    expect(base).toMatchObject({ earn_rate: '0.05', earn_rates_by_payment_method: { pix: '0.07' } });
+    expect((await (await aMerchant(service)).policy()).campaign).toBeNull();
     expect([before, first, await shop.create({ ...ofHundred, payment_methods: [] })].map(earns)).toEqual([
       '7.00',
       '11.50',

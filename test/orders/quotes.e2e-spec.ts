@@ -19,9 +19,9 @@ describe('POST /quotes', () => {
     const { status, headers, body } = await merchant.quote(cart).answer;
     expect(await rowCounts()).toEqual(before);
     const created = await merchant.create({ ...cart, external_id });
-    const { upcoming, ...policy } = await merchant.policy();
+    const { upcoming, campaign, base, ...policy } = await merchant.policy();
     expect(status).toBe(200);
-    expect(upcoming).toEqual([]);
+    expect({ upcoming, campaign, base }).toEqual({ upcoming: [], campaign: null, base: policy });
     expect(headers.get('location')).toBeNull();
     expect(body).toEqual({
       cashback: {

@@ -21,7 +21,7 @@ const SANDBOX_SCHEMAS = /Sandbox|Clock/;
 interface Created {
   id: string;
   name: string;
-  policy: Omit<PolicyRules, 'upcoming'>;
+  policy: Omit<PolicyRules, 'upcoming' | 'campaign' | 'base'>;
   user: { id: string; name: string; email: string; password: string; permissions: string[] };
 }
 
@@ -99,7 +99,9 @@ describe('a sandbox', () => {
         permissions: PERMISSIONS,
         merchant: { id: body.id, name: 'Loja' },
       });
-      expect((await client.get<PolicyRules>('/policy')).body).toEqual({ ...body.policy, upcoming: [] });
+      const { policy } = body;
+      const now = { ...policy, campaign: null, base: policy, upcoming: [] };
+      expect((await client.get<PolicyRules>('/policy')).body).toEqual(now);
       expect((await client.get<{ data: unknown[] }>('/users')).body.data).toHaveLength(1);
     }
   });

@@ -337,6 +337,8 @@ export const en = {
   rules: {
     title: 'Rules',
     text: 'The rules for new orders. Only the operator of the service can change them.',
+    campaign: (through: string) => `A campaign runs through ${through}. These are its rules.`,
+    base: 'Normally',
     upcoming: 'Dated rules to come',
     period: (from: string, through: string) => `${from} through ${through}`,
     earnRate: (rate: string) => `An order earns ${rate} of what is paid without cashback.`,

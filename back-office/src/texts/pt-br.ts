@@ -324,6 +324,8 @@ export const ptBR: Texts = {
   rules: {
     title: 'Regras',
     text: 'As regras dos pedidos novos. Só o operador do serviço pode alterá-las.',
+    campaign: (through) => `Há uma campanha até ${through}, inclusive. Estas são as regras dela.`,
+    base: 'Normalmente',
     upcoming: 'Próximas campanhas',
     period: (from, through) => `${from} até ${through}`,
     earnRate: (rate) => `Um pedido ganha ${rate} do que é pago sem cashback.`,

@@ -1,6 +1,6 @@
 import type { Policy } from '@cashback/client';
 import type { JSX } from 'preact';
-import { day, money, percent, t } from '../format.js';
+import { day, money, percent, t, weekday } from '../format.js';
 import { useLoad } from '../hooks.js';
 import { cashback } from '../session.js';
 import { Await } from '../ui.js';
@@ -38,6 +38,16 @@ const Sentences = ({ of }: { of: Partial<Policy> }): JSX.Element => (
   </ul>
 );
 
+/** The rules without the campaign, as far as they differ; a method that only the campaign has earns the base rate. */
+function normally(base: Policy, rules: Policy): Partial<Policy> {
+  const methods = Object.keys(rules.earn_rates_by_payment_method);
+  const rates = Object.fromEntries(methods.map((id) => [id, base.earn_rate]));
+  const all = { ...base, earn_rates_by_payment_method: { ...rates, ...base.earn_rates_by_payment_method } };
+  const differs = ([name, value]: [string, unknown]): boolean =>
+    JSON.stringify(value) !== JSON.stringify(rules[name as keyof Policy]);
+  return Object.fromEntries(Object.entries(all).filter(differs));
+}
+
 export function Rules(): JSX.Element {
   const policy = useLoad((signal) => cashback.policy.get({ signal }), []);
   return (
@@ -45,9 +55,16 @@ export function Rules(): JSX.Element {
       <h1>{t.rules.title}</h1>
       <p class="empty">{t.rules.text}</p>
       <Await of={policy} lines={10}>
-        {({ upcoming, ...rules }) => (
+        {({ upcoming, campaign, base, ...rules }) => (
           <>
+            {campaign && <p>{t.rules.campaign(weekday(campaign.through))}</p>}
             <Sentences of={rules} />
+            {campaign && (
+              <section>
+                <h2>{t.rules.base}</h2>
+                <Sentences of={normally(base, rules)} />
+              </section>
+            )}
             <h2>{t.rules.upcoming}</h2>
             {upcoming.length === 0 && <p class="empty">{t.nothing}</p>}
             {upcoming.map(({ from, through, changes }) => (

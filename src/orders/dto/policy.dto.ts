@@ -112,9 +112,9 @@ export class PolicyDto {
 @InOrder(PolicyDto)
 export class PolicyChangesDto extends PartialType(OmitType(PolicyDto, ['time_zone', 'document_check_digits'])) {}
 
-/** Rules for some days to come. */
+/** The days that have rules of their own. */
 @InOrder()
-export class UpcomingPolicyDto {
+export class CampaignDto {
   /**
    * The first day, in the merchant's time zone.
    * @example "2026-11-27"
@@ -128,7 +128,11 @@ export class UpcomingPolicyDto {
    */
   @ApiProperty({ type: String, format: 'date' })
   readonly through!: string;
+}
 
+/** Rules for some days to come. */
+@InOrder(CampaignDto)
+export class UpcomingPolicyDto extends CampaignDto {
   /** When they begin: at the beginning of the first day or, if they were stored later, a minute after that. */
   readonly begins_at!: Date;
 
@@ -136,7 +140,13 @@ export class UpcomingPolicyDto {
   readonly changes!: PolicyChangesDto;
 }
 
-/** The rules for new orders now, and the rules for days to come. */
+/** The rules for new orders now, why they hold, and the rules for days to come. */
 export class CurrentPolicyDto extends PolicyDto {
+  /** The campaign whose rules hold now, with its days; null if no day of a campaign is now. */
+  readonly campaign!: CampaignDto | null;
+
+  /** The rules that hold without a campaign. */
+  readonly base!: PolicyDto;
+
   readonly upcoming!: UpcomingPolicyDto[];
 }

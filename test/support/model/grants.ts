@@ -158,10 +158,9 @@ export async function readGrant(shop: Shop, dice: Dice): Promise<void> {
 }
 
 export async function readPolicy(shop: Shop): Promise<void> {
-  await shop.send(
-    { method: 'GET', path: '/policy' },
-    { status: 200, body: { ...policyView(shop.rules), upcoming: [] } },
-  );
+  const base = policyView(shop.rules);
+  const body = { ...base, campaign: null, base, upcoming: [] };
+  await shop.send({ method: 'GET', path: '/policy' }, { status: 200, body });
 }
 
 function policyView(rules: Rules): object {

@@ -1065,6 +1065,17 @@ export type Quote = {
     policy: Policy;
 };
 
+export type Campaign = {
+    /**
+     * The first day, in the merchant's time zone.
+     */
+    from: string;
+    /**
+     * The last day.
+     */
+    through: string;
+};
+
 export type PolicyChanges = {
     /**
      * Share of the paid amount that is earned as cashback.
@@ -1216,6 +1227,14 @@ export type CurrentPolicy = {
      * Whether a document with wrong check digits is refused. The operator of the service decides it for all merchants.
      */
     document_check_digits: boolean;
+    /**
+     * The campaign whose rules hold now, with its days; null if no day of a campaign is now.
+     */
+    campaign: Campaign | null;
+    /**
+     * The rules that hold without a campaign.
+     */
+    base: Policy;
     upcoming: Array<UpcomingPolicy>;
 };
 
