@@ -336,6 +336,11 @@ export const PROBLEMS = {
     detail: ({ maximum }) => `a merchant has at most ${maximum} webhook endpoints: delete one that is not used`,
     example: { instance: '/webhook-endpoints' },
   }),
+  report_too_large: problem(422, 'The report is too large for a request', 'fix_request', {
+    detail: () =>
+      'reading takes longer than a request may: ask for fewer days, or without counts; the command line (npm run admin -- report) has no such limit',
+    example: { instance: '/reports/frequent?from=2026-11-01&to=2026-12-01' },
+  }),
   too_many_requests: problem(429, 'Too many requests', 'retry', {
     retryable: true,
     example: { detail: 'try again in 1 second' },

@@ -68,7 +68,16 @@ const DISK_FULL = new Set([
 
 export const isDiskFull = (error: unknown): boolean => has(DISK_FULL, error);
 
+const TIME_LIMIT = new Set([
+  1969, // ER_STATEMENT_TIMEOUT: MariaDB's max_statement_time.
+  3024, // ER_QUERY_TIMEOUT: MySQL's max_execution_time.
+]);
+
+/** The server worked on a statement for longer than it may. */
+export const isTimeLimit = (error: unknown): boolean => has(TIME_LIMIT, error);
+
 const UNAVAILABLE = new Set([
+  ...TIME_LIMIT,
   1037, // ER_OUTOFMEMORY
   1040, // ER_CON_COUNT_ERROR: max_connections.
   1041, // ER_OUT_OF_RESOURCES
@@ -88,8 +97,6 @@ const UNAVAILABLE = new Set([
   1698, // ER_ACCESS_DENIED_NO_PASSWORD_ERROR
   1862, // ER_MUST_CHANGE_PASSWORD_LOGIN
   1927, // ER_CONNECTION_KILLED
-  1969, // ER_STATEMENT_TIMEOUT: MariaDB's max_statement_time.
-  3024, // ER_QUERY_TIMEOUT: MySQL's max_execution_time.
   3118, // ER_ACCOUNT_HAS_BEEN_LOCKED
   3168, // ER_SERVER_ISNT_AVAILABLE
   3169, // ER_SESSION_WAS_KILLED

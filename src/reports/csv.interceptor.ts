@@ -8,7 +8,9 @@ import {
 } from '@nestjs/common';
 import { ApiExtraModels, ApiOkResponse, getSchemaPath } from '@nestjs/swagger';
 import type { Response } from 'express';
-import { map, type Observable } from 'rxjs';
+import { catchError, map, type Observable } from 'rxjs';
+import { Problem } from '../common/problem.js';
+import { isTimeLimit } from '../database/errors.js';
 import type { AppRequest } from '../http/app-request.js';
 import { ApiProblems } from '../openapi/decorators.js';
 import { type CsvLocale, csvOf } from './csv.js';
@@ -26,6 +28,10 @@ class CsvInterceptor implements NestInterceptor<{ data: object[] }> {
     const locale = request.query.csv as CsvLocale | undefined;
     const isCsv = locale !== undefined || request.accepts(['application/json', 'text/csv']) === 'text/csv';
     return next.handle().pipe(
+      // A retry would take as long.
+      catchError((error: unknown) => {
+        throw isTimeLimit(error) ? new Problem('report_too_large', { cause: error }) : error;
+      }),
       map((report) => {
         // The deadline may already have answered.
         if (!isCsv || response.headersSent) return report;
@@ -58,6 +64,6 @@ export function Report(name: string, report: Type<object>, row: Type<object>): M
     UseInterceptors(new CsvInterceptor(name, Object.keys(new row()))),
     ApiExtraModels(report),
     ApiOkResponse({ content }),
-    ApiProblems.query(),
+    ApiProblems.query('report_too_large'),
   );
 }

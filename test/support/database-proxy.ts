@@ -16,6 +16,7 @@ export interface WithheldAnswer {
  */
 export class DatabaseProxy {
   readonly #sockets = new Set<Socket>();
+  #slow: { matches: (sql: string) => boolean; ms: number } | undefined;
   #withhold: { matches: (sql: string) => boolean; onWithheld: (answer: WithheldAnswer) => void } | undefined;
 
   private constructor(
@@ -43,6 +44,11 @@ export class DatabaseProxy {
     return new Promise((resolve) => (this.#withhold = { matches, onWithheld: resolve }));
   }
 
+  /** Delays the responses to statements that match, as long ones would be. */
+  slow(matches: (sql: string) => boolean, ms: number): void {
+    this.#slow = { matches, ms };
+  }
+
   async stop(): Promise<void> {
     for (const socket of this.#sockets) socket.destroy();
     this.server.close();
@@ -62,6 +68,8 @@ export class DatabaseProxy {
         this.#withhold = undefined;
         onAnswer = (answer) => withhold.onWithheld({ sql, release: () => client.write(answer) });
       }
+      const { matches = () => false, ms } = this.#slow ?? {};
+      if (sql !== '' && matches(sql)) onAnswer = (answer) => void setTimeout(() => client.write(answer), ms);
       upstream.write(data);
     });
     upstream.on('data', (data: Buffer) => {

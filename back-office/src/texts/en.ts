@@ -502,6 +502,8 @@ export const en = {
     webhook_url_taken: 'There is an endpoint with this address already.',
     webhook_url_refused: 'The address must be https, on port 443, and public.',
     too_many_webhook_endpoints: 'There are too many endpoints. Delete one first.',
+    report_too_large:
+      'The shop is too large for this report here. Choose fewer days, or ask the operator for it: the command line has it.',
     events_expired: 'These events are no longer kept.',
     too_many_requests: 'Too many requests or failed logins. Wait a little, and try again.',
     unavailable: 'The service is busy. Nothing is lost: try again in a moment.',

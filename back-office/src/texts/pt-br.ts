@@ -490,6 +490,8 @@ export const ptBR: Texts = {
     webhook_url_taken: 'Já há um endpoint com este endereço.',
     webhook_url_refused: 'O endereço precisa ser https, na porta 443, e público.',
     too_many_webhook_endpoints: 'Há endpoints demais. Exclua um antes.',
+    report_too_large:
+      'A loja é grande demais para este relatório aqui. Escolha menos dias, ou peça a quem opera o serviço: na linha de comando ele existe.',
     events_expired: 'Estes eventos não são mais guardados.',
     too_many_requests: 'Requisições ou tentativas de acesso demais. Espere um pouco, e tente de novo.',
     unavailable: 'O serviço está ocupado. Nada se perdeu: tente de novo em instantes.',

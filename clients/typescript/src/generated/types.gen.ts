@@ -2784,6 +2784,8 @@ export type Problem = ({
 } & WebhookUrlRefusedProblem) | ({
     code: 'too_many_webhook_endpoints';
 } & TooManyWebhookEndpointsProblem) | ({
+    code: 'report_too_large';
+} & ReportTooLargeProblem) | ({
     code: 'too_many_requests';
 } & TooManyRequestsProblem) | ({
     code: 'headers_too_large';
@@ -4197,6 +4199,42 @@ export type TooManyWebhookEndpointsProblem = {
      * The maximum number of endpoints.
      */
     maximum: number;
+};
+
+/**
+ * The report is too large for a request. (RFC 9457)
+ */
+export type ReportTooLargeProblem = {
+    type: 'urn:problem:cashback:report_too_large';
+    /**
+     * Summary of the problem, the same for every occurrence.
+     */
+    title: string;
+    /**
+     * HTTP status code.
+     */
+    status: 422;
+    /**
+     * Explanation of this occurrence.
+     */
+    detail: string;
+    /**
+     * The path of the request.
+     */
+    instance: string;
+    /**
+     * Stable identifier of the problem, for programs.
+     */
+    code: 'report_too_large';
+    /**
+     * ID of the request, as in `x-request-id` and in the logs.
+     */
+    request_id: string;
+    /**
+     * Whether the same request may succeed later.
+     */
+    retryable: false;
+    next_action: NextAction;
 };
 
 /**
@@ -7329,6 +7367,10 @@ export type ReportLedgerErrors = {
      */
     403: ForbiddenProblem;
     /**
+     * `report_too_large`: The report is too large for a request
+     */
+    422: ReportTooLargeProblem;
+    /**
      * What every operation can return: one example per code
      */
     default: Problem;
@@ -7385,6 +7427,10 @@ export type ReportOutstandingErrors = {
      */
     403: ForbiddenProblem;
     /**
+     * `report_too_large`: The report is too large for a request
+     */
+    422: ReportTooLargeProblem;
+    /**
      * What every operation can return: one example per code
      */
     default: Problem;
@@ -7436,6 +7482,10 @@ export type ReportExpiringErrors = {
      * `forbidden`: The API user does not have the permission for this
      */
     403: ForbiddenProblem;
+    /**
+     * `report_too_large`: The report is too large for a request
+     */
+    422: ReportTooLargeProblem;
     /**
      * What every operation can return: one example per code
      */
@@ -7497,6 +7547,10 @@ export type ReportFrequentErrors = {
      */
     403: ForbiddenProblem;
     /**
+     * `report_too_large`: The report is too large for a request
+     */
+    422: ReportTooLargeProblem;
+    /**
      * What every operation can return: one example per code
      */
     default: Problem;
@@ -7552,6 +7606,10 @@ export type ReportGrantsErrors = {
      * `forbidden`: The API user does not have the permission for this
      */
     403: ForbiddenProblem;
+    /**
+     * `report_too_large`: The report is too large for a request
+     */
+    422: ReportTooLargeProblem;
     /**
      * What every operation can return: one example per code
      */
@@ -7612,6 +7670,10 @@ export type ReportCustomersErrors = {
      * `forbidden`: The API user does not have the permission for this
      */
     403: ForbiddenProblem;
+    /**
+     * `report_too_large`: The report is too large for a request
+     */
+    422: ReportTooLargeProblem;
     /**
      * What every operation can return: one example per code
      */
