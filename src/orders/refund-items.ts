@@ -3,13 +3,7 @@ import { eligibleBounds, type RefundedOrder } from '../cashback/refund-parts.js'
 import { formatMoney, sumCents } from '../common/money.js';
 import { type Fault, Problem, validationFailed } from '../common/problem.js';
 import type { OrderItem } from './order-content.js';
-
-/** What a refund is for, if it is not for an amount. */
-export interface Returned {
-  items: { id: string; quantity: number }[];
-  /** Whether also for what the total has beyond the items, such as shipping. */
-  rest: boolean;
-}
+import type { Returned } from './refund.entity.js';
 
 type Amounts = Record<'amountCents' | 'eligibleCents', number>;
 type Sold = RefundedOrder & { items: readonly OrderItem[] };

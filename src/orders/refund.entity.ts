@@ -9,7 +9,13 @@ import {
   PrimaryId,
   TextColumn,
 } from '../database/columns.js';
-import type { Returned } from './refund-items.js';
+
+/** What a refund is for, if it is not for an amount. */
+export interface Returned {
+  items: { id: string; quantity: number }[];
+  /** Whether also for what the total has beyond the items, such as shipping. */
+  rest: boolean;
+}
 
 /** A return, whole or in part, of a completed order. */
 @Entity('refunds')
