@@ -3,7 +3,8 @@ import fc from 'fast-check';
 import { refundAmounts, refundParts, type RefundedOrder } from '../cashback/refund-parts.js';
 import type { Problem } from '../common/problem.js';
 import type { OrderItem } from './order-content.js';
-import { amountsOfItems, type Returned, withQuantities } from './refund-items.js';
+import { amountsOfItems, withQuantities } from './refund-items.js';
+import type { Returned } from './refund.entity.js';
 
 type Sold = RefundedOrder & { items: OrderItem[] };
 type Items = { id: string; quantity?: number }[];
