@@ -1,9 +1,10 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { atOnce } from '../support/client.js';
+import { eventsOf } from '../support/events.js';
 import { expectInvariants } from '../support/expectations.js';
-import { aDocument, type TestMerchant } from '../support/factories.js';
+import { aDocument, aUser, type TestMerchant } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
-import type { Order, Refund } from '../support/shop.js';
+import type { Order, Refund, Wallet } from '../support/shop.js';
 import { useService } from '../support/use-service.js';
 import { rowsOf } from '../support/wallets.js';
 
@@ -116,6 +117,133 @@ describe('cashback taken back by a refund', () => {
     for (const amount of ['33.33', '33.33', '33.34']) taken.push((await refund(order, amount)).cashback_taken_back);
     // 3.00 of 5.00 expired. The refunds of the rest take the 2.00 back.
     expect(taken).toEqual(['0.00', '0.34', '1.66']);
+  });
+});
+
+describe('cashback that a refund claims', () => {
+  let shop: TestMerchant;
+  beforeAll(async () => {
+    const policy = { releaseDays: 0, validityDays: 1, redeemShareBps: 10_000, earnRatesByPaymentMethod: { pix: 5000 } };
+    shop = await aLongLivedMerchant(service, { ...policy, earnRateBps: 0, maxOrderTtlMinutes: 60 * 24 * 10 });
+  });
+
+  /** An order of 200.00 that earned 100.00 until midnight, of which another one holds 60.00. */
+  async function aSale(): Promise<{ x: Order; y: Order }> {
+    const x = await shop.completed({
+      total: '200.00',
+      payment_methods: [{ id: 'pix', amount: '200.00' }],
+      store: 'SP-014',
+    });
+    const expires_at = service.clock.inDays(5).toISOString();
+    const y = await shop.create({ document: x.document, total: '60.00', expires_at, store: 'RJ-003' });
+    return { x, y: await shop.hold(y, '60.00') };
+  }
+  const refundAll = (x: Order, by = shop): PromiseLike<Refund> =>
+    by.refund(x, '200.00', { store: 'MG-001', external_id: 'DEV-1' });
+  const aManager = (): Promise<TestMerchant> => aUser(service, shop.id, ['refund'], 'Gerente');
+  const nothing = { available: '0.00', pending: '0.00', held: '0.00', debt: '0.00' };
+
+  it('cashback that expired except for what is held is not charged again when that is released after the refund', async () => {
+    const { x, y } = await aSale();
+    await service.clock.advance({ days: 1 });
+    const quote = await shop.quoteRefund(x, '200.00');
+    const manager = await aManager();
+    expect(await refundAll(x, manager)).toMatchObject({ ...quote, cashback_taken_back: '60.00' });
+    const { document } = x;
+    expect(await shop.wallet(document)).toMatchObject({ ...nothing, held: '60.00' });
+    const order = await shop.order(x);
+    expect(order.cashback.to_receive).toMatchObject({ taken_back: '60.00' });
+    for (const _repeated of ['refund', 'again']) await refundAll(x);
+    await service.clock.advance({ minutes: 1 });
+    const cancelled = await shop.cancel(y);
+    expect(await shop.cancel(y)).toEqual(cancelled);
+    expect(await shop.movements(document)).toEqual(['earn 100.00', 'expire -40.00', 'take_back -60.00']);
+    expect((await shop.statement(document)).at(-1)).toMatchObject({
+      ...{
+        order_id: x.id,
+        refund_external_id: 'DEV-1',
+        by: manager.by,
+        store: 'MG-001',
+        debt: '0.00',
+        balance: '0.00',
+      },
+      ...{ created_at: cancelled.cancelled_at, effective_at: cancelled.cancelled_at },
+    });
+    expect(await shop.order(x)).toEqual(order);
+    await shop.grant({ document, amount: '70.00' });
+    expect(await shop.wallet(document)).toMatchObject({ ...nothing, available: '70.00' });
+  });
+
+  it.each<[string, (y: Order) => Promise<unknown>]>([
+    ['is lowered', (y) => shop.hold(y, '0.00').answer],
+    ['expires', () => service.clock.advance({ days: 5 })],
+    ['is completed without cashback', (y) => shop.complete(y, { redeem: '0.00' }).answer],
+    [
+      'is cancelled after an erasure',
+      async (y) => {
+        await shop.erase(y.document);
+        await shop.cancel(y);
+      },
+    ],
+  ])('what is claimed is taken back if the order that holds it %s', async (_, release) => {
+    const { x, y } = await aSale();
+    await refundAll(x);
+    const { id } = await shop.wallet(x.document);
+    await service.clock.advance({ days: 1 });
+    await release(y);
+    const { body } = await shop.client.get<Wallet>(`/wallets/${id}`);
+    expect(body).toMatchObject(nothing);
+  });
+
+  it('what is claimed and redeemed is a debt of the refund, with an event of its user', async () => {
+    const { x, y } = await aSale();
+    const { document } = x;
+    await shop.credit(document, '10.00');
+    const manager = await aManager();
+    await refundAll(x, manager);
+    expect(await shop.wallet(document)).toMatchObject({ ...nothing, available: '10.00', held: '60.00' });
+    await shop.complete(y);
+    expect(await shop.wallet(document)).toMatchObject({ ...nothing, debt: '50.00' });
+    const own = { order_id: x.id, refund_external_id: 'DEV-1', by: manager.by, store: 'MG-001' };
+    expect((await shop.statement(document)).slice(-3)).toMatchObject([
+      { kind: 'redeem', amount: '-60.00', order_id: y.id, by: shop.by },
+      { kind: 'take_back', amount: '-10.00', ...own },
+      { kind: 'debt', amount: '50.00', ...own },
+    ]);
+    const events = (await eventsOf(service, shop)).slice(-2);
+    expect(events).toMatchObject([
+      { type: 'wallet.debt_changed', by: manager.by, data: { change: '50.00', wallet: { debt: '50.00' } } },
+      { type: 'order.completed', by: shop.by, data: { order: { id: y.id }, wallet: { debt: '50.00' } } },
+    ]);
+    expect(await shop.refund(y, '60.00')).toMatchObject({ cashback_returned: '60.00' });
+    expect(await shop.wallet(document)).toMatchObject({ ...nothing, available: '10.00' });
+  });
+
+  it('a refund, its repetition and a cancellation at once leave nothing and no debt, in any order', async () => {
+    for (let round = 0; round < 6; round++) {
+      const { x, y } = await aSale();
+      if (round % 2 === 1) await service.clock.advance({ days: 1 });
+      await Promise.all([refundAll(x), shop.cancel(y), refundAll(x)]);
+      expect(await shop.wallet(x.document)).toMatchObject(nothing);
+    }
+  });
+
+  it('a refund and a completion of what is held at once leave the debt of what was redeemed', async () => {
+    for (let round = 0; round < 6; round++) {
+      const { x, y } = await aSale();
+      if (round % 2 === 1) await service.clock.advance({ days: 1 });
+      await Promise.all([refundAll(x), shop.complete(y)]);
+      expect(await shop.wallet(x.document)).toMatchObject({ ...nothing, debt: '60.00' });
+    }
+  });
+
+  it('with another merchant, nothing is claimed', async () => {
+    const { x, y } = await aSale();
+    const { document } = x;
+    await merchant.credit(document, '20.00');
+    await refundAll(x);
+    await shop.complete(y);
+    expect(await merchant.wallet(document)).toMatchObject({ ...nothing, available: '20.00' });
   });
 });
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { aMerchant, anOrder } from '../support/factories.js';
 import { startService } from '../support/service.js';
+import type { Order } from '../support/shop.js';
 import { useService } from '../support/use-service.js';
 import { statementsOf } from '../support/server-counters.js';
 
@@ -114,5 +115,18 @@ describe('the number of SQL statements per request, including the token lookup',
     expect(await statements(() => merchant.refund(holding, '50.00'))).toBe(12);
     // It looks for an earlier refund with its ID.
     expect(await statements(() => merchant.refund(holding, '100.00'))).toBe(13);
+  });
+
+  it('what a refund has claimed of a hold is read with one SQL statement, and what else the customer has with another, only where a completion redeems it', async () => {
+    const shop = await aMerchant(service, { releaseDays: 0 });
+    const claimed = async (): Promise<Order> => {
+      const sold = await shop.completed();
+      const open = await shop.hold(await shop.create({ document: sold.document }), '7.50');
+      await shop.refund(sold, '150.00');
+      return open;
+    };
+    const [cancelled, completed] = [await claimed(), await claimed()];
+    expect(await statements(() => shop.cancel(cancelled))).toBe(13);
+    expect(await statements(() => shop.complete(completed))).toBe(14);
   });
 });
