@@ -20,10 +20,9 @@ export const SAFE_METHODS = ['GET', 'HEAD'];
 @Injectable()
 export class BodyGuard implements CanActivate {
   async canActivate(context: ExecutionContext): Promise<boolean> {
-    const http = context.switchToHttp();
-    const request = http.getRequest<AppRequest>();
+    const [request, response] = context.getArgs<[AppRequest, Response]>();
     refuseUnexpectedQuery(context);
-    if (!SAFE_METHODS.includes(request.method)) await readJsonBody(request, http.getResponse());
+    if (!SAFE_METHODS.includes(request.method)) await readJsonBody(request, response);
     refuseUnexpectedBody(context);
     return true;
   }
