@@ -1,5 +1,5 @@
 import { CashbackError } from '@cashback/client';
-import { isDocument, withoutPunctuation, withPunctuation } from '../../src/common/document.js';
+import { hasValidCheckDigits, isDocument, withPunctuation } from '../../src/common/document.js';
 import { now } from './clock.js';
 import { en, type Texts } from './texts/en.js';
 import { ptBR } from './texts/pt-br.js';
@@ -98,8 +98,16 @@ export function amountOf(text: string, member = 'amount'): string {
 /** @param id of the dialog @returns an external ID that people can read to each other */
 export const staffId = (id: string): string => `BO-${dayFromToday(0)}-${id.slice(0, 8)}`;
 
-/** @returns the digits and letters of a CPF or CNPJ */
-export const documentOf = (text: string): string => withoutPunctuation(text).replaceAll(/\s/g, '').toUpperCase();
+/**
+ * @returns the CPF or CNPJ of a text, whatever is between its digits or beside it (`CPF: 529.982.247-25`); without a
+ *   valid one, all digits and letters
+ */
+export function documentOf(text: string): string {
+  const plain = (part: string): string => part.replaceAll(/[^\p{L}\p{N}]/gu, '').toUpperCase();
+  const normal = text.normalize('NFKC');
+  const all = plain(normal);
+  return [all, all.replaceAll(/\D/g, ''), ...normal.split(/\s/).map(plain)].find(hasValidCheckDigits) ?? all;
+}
 
 /** @returns a CPF or CNPJ with punctuation; hidden, only its end; an erased customer has none */
 export function documentText(document: string, hidden = true): string {

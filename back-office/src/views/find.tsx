@@ -23,17 +23,19 @@ const keyOf = ({ me }: Session, number: string): string => `${me.user_id} ${numb
 export const documentOfUnknown = (session: Session, number: string): string | undefined =>
   unknownCustomers.get(keyOf(session, number));
 
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
 /** Opens what a text names. @returns whether there is such a thing */
 export async function find(text: string, session: Session): Promise<boolean> {
   const document = documentOf(text);
   // What is in the address of a request may be logged somewhere, so no CPF or CNPJ is. Order numbers look like them.
-  if (hasValidCheckDigits(document)) return openCustomer(document, session);
+  if (hasValidCheckDigits(document) && !UUID.test(text)) return openCustomer(document, session);
   const order =
     (await found(cashback.orders.byExternalId(text))) ??
     (text === text.toUpperCase() ? null : await found(cashback.orders.byExternalId(text.toUpperCase())));
   if (order) return (go('order', order.id), true);
   if (isDocument(document)) return (await found(openCustomer(document, session))) ?? false;
-  if (!/^[0-9a-f-]{36}$/i.test(text)) return false;
+  if (!UUID.test(text)) return false;
   const [byId, wallet, grant] = await Promise.all([
     found(cashback.orders.get(text)),
     found(cashback.wallets.get(text)),
