@@ -1,4 +1,4 @@
-import { CashbackError, type By } from '@cashback/client';
+import { CashbackError, type By, type Order } from '@cashback/client';
 import { type ComponentChildren, createContext, Fragment, type JSX } from 'preact';
 import { memo } from 'preact/compat';
 import { useContext, useEffect, useId, useRef, useState } from 'preact/hooks';
@@ -187,6 +187,9 @@ export function Section(props: { title: string; text?: string; children: Compone
   );
 }
 
+/** An order that expired or was cancelled earns nothing, so its offer is none to show. */
+export const earnsNothing = ({ status }: Pick<Order, 'status'>): boolean => ['expired', 'cancelled'].includes(status);
+
 export const by = (who: By | null): string => (!who ? '–' : who.user_id ? who.name : t.operator);
 
 /** A CPF or CNPJ, hidden until it is asked for. An erased customer has none. */
@@ -231,6 +234,7 @@ export function save(text: string, type: string, name: string): void {
 }
 
 const Refusal = createContext<Values>({});
+const refusedTexts: Partial<Values> = t.refused;
 
 export const LATEST = '2999-12-31T23:59';
 
@@ -244,6 +248,12 @@ interface FieldProps {
   inputMode?: 'numeric' | 'decimal';
   options?: [value: string, text: string][];
   suggestions?: string[];
+}
+
+interface ChoiceProps {
+  name: string;
+  legend: string;
+  options: [value: string, text: string, isChosen: boolean][];
 }
 
 /** A labeled input, with what the service said about its member. */
@@ -287,20 +297,48 @@ export function Field(props: FieldProps): JSX.Element {
         </datalist>
       )}
       <small id={`${id}-hint`} class={refusal ? 'refusal' : undefined}>
-        {refusal ?? hint}
+        {refusal ?? hint} {refusal !== undefined && refusal === refusedTexts[name] && hint}
       </small>
     </p>
   );
 }
 
+/** Boxes of which people tick some, with what the service said about their member. */
+export function Choice({ name, legend, options }: ChoiceProps): JSX.Element {
+  const id = useId();
+  const refusal = useContext(Refusal)[name];
+  return (
+    <fieldset class="choice" aria-describedby={`${id}-hint`}>
+      <legend>{legend}</legend>
+      {options.map(([value, text, isChosen]) => (
+        <label key={value}>
+          <input
+            type="checkbox"
+            name={name}
+            value={value}
+            defaultChecked={isChosen}
+            aria-invalid={refusal !== undefined}
+          />
+          {text}
+        </label>
+      ))}
+      <small id={`${id}-hint`} class="refusal">
+        {refusal}
+      </small>
+    </fieldset>
+  );
+}
+
 /** @returns what the service said about members, by the name of their field */
 const refusalsOf = (error: unknown): Values => {
-  const fields: Partial<Values> = t.refused;
   const errors = error instanceof CashbackError ? error.errors : [];
   return Object.fromEntries(
     errors.map(({ pointer = '', detail }) => {
       const field = pointer.split('/')[1] ?? '';
-      return [field, fields[field] ?? detail];
+      return [
+        field,
+        error instanceof CashbackError && 'maximum' in error ? problemText(error) : (refusedTexts[field] ?? detail),
+      ];
     }),
   );
 };

@@ -267,7 +267,7 @@ export const en = {
   },
   grant: {
     button: 'Grant cashback',
-    amountHint: 'Such as 10,00',
+    amountHint: (maximum: string) => `At most ${maximum}.`,
     reason: 'Reason',
     reasonHint: 'The customer sees it.',
     note: 'Note',

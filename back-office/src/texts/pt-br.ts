@@ -254,7 +254,7 @@ export const ptBR: Texts = {
   },
   grant: {
     button: 'Conceder cashback',
-    amountHint: 'Por exemplo 10,00',
+    amountHint: (maximum) => `No máximo ${maximum}.`,
     reason: 'Motivo',
     reasonHint: 'O cliente vê.',
     note: 'Observação',

@@ -12,6 +12,7 @@ import {
   Chart,
   type Column,
   Customer as Document,
+  earnsNothing,
   Field,
   Money,
   PagedTable,
@@ -109,7 +110,12 @@ function Grant({ wallet, session, onDone }: { wallet: Wallet; session: Session; 
         });
       }}
     >
-      <Field name="amount" label={t.field.amount} inputMode="decimal" hint={t.grant.amountHint} />
+      <Field
+        name="amount"
+        label={t.field.amount}
+        inputMode="decimal"
+        hint={t.grant.amountHint(money(session.policy.grant_maximum))}
+      />
       <Field name="reason" label={t.grant.reason} hint={t.grant.reasonHint} suggestions={t.grant.reasons} />
       <Field name="note" label={t.grant.note} hint={t.grant.noteHint} optional />
       <Field name="store" label={t.field.store} optional />
@@ -153,9 +159,33 @@ const orderColumns: Column<Order>[] = [
   { head: t.field.status, cell: ({ status }) => t.status[status] },
   { head: t.order.total, cell: ({ total }) => <Money of={total} />, isNumber: true },
   { head: t.order.redeemed, cell: ({ cashback: { to_redeem } }) => <Money of={to_redeem.redeemed} />, isNumber: true },
-  { head: t.measure.earned, cell: ({ cashback: { to_receive } }) => <Money of={to_receive.amount} />, isNumber: true },
-  { head: t.order.cashback, cell: ({ cashback: { to_receive } }) => t.toReceive[to_receive.status] },
+  {
+    head: t.measure.earned,
+    cell: (order) => (earnsNothing(order) ? '–' : <Money of={order.cashback.to_receive.amount} />),
+    isNumber: true,
+  },
+  {
+    head: t.order.cashback,
+    cell: (order) => (earnsNothing(order) ? '–' : t.toReceive[order.cashback.to_receive.status]),
+  },
 ];
+
+/** What the team wrote about a grant, loaded when someone asks: an entry has only what the customer may see. */
+function Note({ id }: { id: string }): JSX.Element {
+  const [isOpen, open] = useState(false);
+  return (
+    <details onToggle={({ currentTarget }) => open(currentTarget.open)}>
+      <summary>{t.grant.note}</summary>
+      {isOpen && <NoteText id={id} />}
+    </details>
+  );
+}
+
+const NoteText = ({ id }: { id: string }): JSX.Element => (
+  <Await of={useLoad((signal) => cashback.grants.get(id, { signal }), [id])} lines={1}>
+    {({ note }) => note ?? '–'}
+  </Await>
+);
 
 const entryColumns: Column<Entry>[] = [
   { head: t.field.date, cell: ({ created_at }) => instant(created_at) },
@@ -169,7 +199,15 @@ const entryColumns: Column<Entry>[] = [
       </>
     ),
   },
-  { head: t.field.reason, cell: ({ reason }) => reason },
+  {
+    head: t.field.reason,
+    cell: ({ kind, grant_id, reason }) => (
+      <>
+        {/* What is done with the credit later has another reason, or none. */}
+        {['grant', 'void', 'expire'].includes(kind) && reason} {kind === 'grant' && grant_id && <Note id={grant_id} />}
+      </>
+    ),
+  },
   { head: t.field.store, cell: ({ store }) => store ?? '–' },
   { head: t.field.by, cell: (entry) => by(entry.by) },
   { head: t.field.amount, cell: ({ amount }) => <Money of={amount} />, isNumber: true },

@@ -12,6 +12,7 @@ import {
   type Column,
   Copy,
   Customer,
+  earnsNothing,
   Facts,
   Field,
   InputError,
@@ -113,9 +114,9 @@ function Cashback({ order, left }: { order: OrderDto; left: string | undefined }
         of={[
           [
             t.order.earns,
-            <Money of={to_receive.amount} />,
-            ` ${t.toReceive[status]}`,
-            limited_by && <small>{t.earnLimitedBy[limited_by]}</small>,
+            earnsNothing(order) ? '–' : <Money of={to_receive.amount} />,
+            !earnsNothing(order) && ` ${t.toReceive[status]}`,
+            limited_by && !earnsNothing(order) && <small>{t.earnLimitedBy[limited_by]}</small>,
             expires_on && order.completed_at && <small>{t.order.through(day(expires_on))}</small>,
           ],
           left !== undefined && order.completed_at !== null && [t.order.left, <Money of={left} />],

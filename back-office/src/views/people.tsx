@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { count, instant, t } from '../format.js';
 import { cashback, type Session } from '../session.js';
-import { Action, type Column, Field, PagedTable } from '../ui.js';
+import { Action, Choice, type Column, Field, PagedTable } from '../ui.js';
 
 export function People({ session }: { session: Session }): JSX.Element {
   const [version, changed] = useState(0);
@@ -70,15 +70,11 @@ const passwordText = (password: string): JSX.Element => (
 
 /** Nobody can give what they do not have. */
 const Permissions = ({ session, has }: { session: Session; has: Permission[] }): JSX.Element => (
-  <fieldset class="choice">
-    <legend>{t.people.permissions}</legend>
-    {session.me.permissions.map((name) => (
-      <label key={name}>
-        <input type="checkbox" name="permissions" value={name} defaultChecked={has.includes(name)} />
-        {t.permission[name]}
-      </label>
-    ))}
-  </fieldset>
+  <Choice
+    name="permissions"
+    legend={t.people.permissions}
+    options={session.me.permissions.map((name) => [name, t.permission[name], has.includes(name)])}
+  />
 );
 
 function Operations({

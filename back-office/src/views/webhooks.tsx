@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 import { count, documentText, instant, instantOf, t } from '../format.js';
 import { firstPage, type Loaded, type Paged, useLoad } from '../hooks.js';
 import { cashback } from '../session.js';
-import { Action, Await, by, type Column, Facts, Field, LATEST, PagedTable, Section, Table } from '../ui.js';
+import { Action, Await, by, Choice, type Column, Facts, Field, LATEST, PagedTable, Section, Table } from '../ui.js';
 
 /** @param range the first and the last number of events; without it, all there is about webhooks */
 export function Webhooks({ range }: { range: string[] }): JSX.Element {
@@ -61,15 +61,15 @@ const requestOf = ({
 const EndpointFields = ({ of }: { of?: WebhookEndpoint }): JSX.Element => (
   <>
     <Field name="url" label="URL" type="url" value={of?.url} />
-    <fieldset class="choice">
-      <legend>{t.webhooks.typesChoice}</legend>
-      {Object.entries(t.eventType).map(([type, text]) => (
-        <label key={type}>
-          <input type="checkbox" name="types" value={type} defaultChecked={of?.types?.includes(type as EventType)} />
-          {text}
-        </label>
-      ))}
-    </fieldset>
+    <Choice
+      name="types"
+      legend={t.webhooks.typesChoice}
+      options={Object.entries(t.eventType).map(([type, text]) => [
+        type,
+        text,
+        of?.types?.includes(type as EventType) ?? false,
+      ])}
+    />
     <Field name="batch" label={t.webhooks.batch} inputMode="numeric" value={of && String(of.batch)} optional />
   </>
 );
