@@ -52,6 +52,30 @@ describeInBrowser('A customer in the back office', () => {
     await page.waitForURL(`**/#/customer/${wallet.id}`);
   });
 
+  it('is found by a CPF as other programs write it, which is in no address', async () => {
+    const range = (first: number, last: number): string[] =>
+      Array.from({ length: last - first + 1 }, (_, at) => String.fromCharCode(first + at));
+    const between = [
+      ...[...range(0x2010, 0x2015), '\u2212', '\u00ad', ...range(0x200b, 0x200f), ...range(0x202a, 0x202e)],
+      ...['\u2060', '\ufeff', '\u00a0', ...range(0x2000, 0x200a), '\u202f', '\u205f', '\u3000', '\u2044', '·', '_'],
+    ];
+    const digits = [...document];
+    const texts = Array.from({ length: Math.ceil(between.length / 11) }, (_, part) =>
+      digits.map((digit, at) => digit + (between[part * 11 + at] ?? '')).join(''),
+    );
+    texts.push(digits.map((digit) => String.fromCharCode(digit.charCodeAt(0) + 0xfee0)).join(''));
+    texts.push(`CPF: ${punctuated(document)}`, `CPF:${document}`, `Pedido 7 de ${punctuated(document)}`);
+    const page = await enter(support);
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(request.url()));
+    for (const what of texts) {
+      await look(page, what);
+      await page.waitForURL(`**/#/customer/${wallet.id}`);
+    }
+    const digitsOf = (url: string): string => decodeURIComponent(url).normalize('NFKC').replaceAll(/\D/g, '');
+    expect(asked.filter((url) => digitsOf(url).includes(document))).toEqual([]);
+  });
+
   it.each(['11 digits', '14 letters and digits'])(
     'an order is found by a number of %s, as a CPF or CNPJ has',
     async (of) => {
@@ -124,6 +148,23 @@ describeInBrowser('A customer in the back office', () => {
     expect(lines[2]).toContain('Operator');
   });
 
+  it('has the reason of a grant on the line of the grant alone, and its note when someone asks', async () => {
+    const reason = 'Atraso na entrega';
+    await support.post('/grants', {
+      ...{ external_id: `grant-${order.external_id}`, document, amount: '30.00' },
+      ...{ reason, note: 'Protocolo 8812' },
+    });
+    await merchant.completed({ document, total: '500.00' }, { redeem: '90.00' });
+    const page = await enter(support, `customer/${wallet.id}`);
+    const rows = page.getByRole('region', { name: 'Statement 1' }).locator('tbody tr');
+    await rows.first().waitFor();
+    expect(await rows.filter({ hasText: 'Redeemed' }).count()).toBe(3);
+    expect(await rows.filter({ hasText: reason }).count()).toBe(1);
+    const given = rows.filter({ hasText: 'Granted' }).filter({ hasText: reason });
+    await given.locator('summary', { hasText: 'Note' }).click();
+    await given.getByText('Protocolo 8812').waitFor();
+  });
+
   it('gets an amount as people in Brazil write it, and what could be another one is refused before', async () => {
     const page = await enter(support, `customer/${wallet.id}`);
     const dialog = await openDialog(page, 'Grant cashback');
@@ -181,6 +222,15 @@ describeInBrowser('A customer in the back office', () => {
     const refusal = plain(await dialog.getByRole('alert').innerText());
     expect(refusal.replaceAll(',', '')).toContain(`You can grant at most R$${grant_maximum}`);
     expect(await dialog.getByLabel('Reason').inputValue()).toBe('Muito');
+    // The field says so too, also of an amount that no grant can have.
+    const field = dialog.locator('.field', { has: dialog.getByLabel('Amount') });
+    const said = async (): Promise<string> => plain(await field.locator('.refusal').innerText()).replaceAll(',', '');
+    expect(await said()).toBe(`You can grant at most R$${grant_maximum} now.`);
+    await dialog.getByLabel('Amount').fill('9999999999,99');
+    await dialog.getByRole('button', { name: 'Continue' }).click();
+    await dialog.getByRole('button', { name: /^Confirm/ }).click();
+    await dialog.getByRole('alert').waitFor();
+    expect(await said()).toContain(`t most R$${grant_maximum}`);
     await dialog.getByLabel('Amount').fill('dez');
     await dialog.getByRole('button', { name: 'Continue' }).click();
     await dialog.getByText('An amount such as 10,00.').waitFor();

@@ -279,6 +279,23 @@ describeInBrowser('An order in the back office', () => {
     await service.clock.advance({ minutes: 3 });
     const page = await open(unpaid);
     await page.getByText('expired without a payment: it earns no cashback until it is completed.').waitFor();
+    const cancelled = await merchant.create({ document });
+    await merchant.post(`/orders/${cancelled.id}/cancel`, {});
+    for (const { id } of [unpaid, cancelled]) {
+      await page.goto(`${service.url}/back-office/#/order/${id}`);
+      await page
+        .getByText(id === unpaid.id ? 'Expired' : 'Cancelled', { exact: true })
+        .first()
+        .waitFor();
+      expect((await page.locator('.facts').first().locator('dd').first().innerText()).trim()).toBe('–');
+    }
+    const { id: walletId } = await merchant.wallet(document);
+    await page.goto(`${service.url}/back-office/#/customer/${walletId}`);
+    for (const { external_id } of [unpaid, cancelled]) {
+      const row = page.getByRole('row').filter({ hasText: external_id });
+      await row.first().waitFor();
+      expect((await row.locator('td').allInnerTexts()).slice(-2)).toEqual(['–', '–']);
+    }
     await page.goto(`${service.url}/back-office/#/order/${spent.id}`);
     await page.getByText(`of order ${spent.external_id} will be available on`).waitFor();
   });

@@ -42,6 +42,20 @@ describeInBrowser('People in the back office', () => {
     expect(await again.getByLabel('Name').inputValue()).toBe('Caixa 4');
   });
 
+  it('are not invited without a permission: what may be chosen is marked, and says so', async () => {
+    const page = await enter(owner, 'people');
+    const dialog = await openDialog(page, 'Invite');
+    await dialog.getByLabel('Name').fill('Caixa 5');
+    await dialog.getByLabel('Email').fill(`caixa-${unique()}@shop.example`);
+    await dialog.getByLabel('sell').uncheck();
+    await dialog.getByRole('button', { name: /^Confirm/ }).click();
+    await dialog.getByText('Check the marked fields.').waitFor();
+    const choice = dialog.getByRole('group', { name: 'Permissions' });
+    const described = await choice.getAttribute('aria-describedby');
+    expect(await dialog.locator(`[id="${described}"]`).innerText()).toBe('Choose what the user may do.');
+    expect(await dialog.getByLabel('sell').getAttribute('aria-invalid')).toBe('true');
+  });
+
   it('are changed, disabled and enabled, and get a new password', async () => {
     const till = await aUser(service, merchant.id, ['sell'], `Caixa ${unique()}`);
     const page = await enter(owner, 'people');

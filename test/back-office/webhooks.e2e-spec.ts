@@ -35,6 +35,12 @@ describeInBrowser('Webhooks in the back office', () => {
     expect(await page.locator('main').innerText()).not.toContain('whsec_');
 
     dialog = await openDialog(page, 'Change');
+    await page.route('**/webhook-endpoints/*', (route) =>
+      route.continue({ postData: { ...(route.request().postDataJSON() as object), types: ['order.lost'] } }),
+    );
+    await dialog.getByRole('button', { name: /^Confirm/ }).click();
+    await dialog.getByRole('group').getByText('Only types of the list below.').waitFor();
+    await page.unroute('**/webhook-endpoints/*');
     await dialog.getByLabel('Events per request').fill('101');
     await dialog.getByRole('button', { name: /^Confirm/ }).click();
     await dialog.getByText('A number from 1 to 100.').waitFor();
