@@ -7,7 +7,7 @@ import { RefundsService } from '../orders/refunds.service.js';
 import { CreditListingService } from '../wallets/credit-listing.service.js';
 import { CustomersService } from '../wallets/customers.service.js';
 import { GrantListingService } from '../wallets/grant-listing.service.js';
-import { csvOf } from '../reports/csv.js';
+import { type Column, csvOf } from '../reports/csv.js';
 import { runWithServices } from './application.js';
 import { day } from './arguments.js';
 import type { Row } from './rows.js';
@@ -38,8 +38,8 @@ interface List {
   description: string;
   /** What `--from` and `--to` are about, if it has them. */
   period?: string;
-  /** Members of an element, or of a part of it. */
-  columns: readonly string[];
+  /** Members of an element, or of a part of it, in groups. */
+  columns: readonly (readonly Column[])[];
   read: (services: INestApplicationContext, merchantId: string, wanted: Wanted) => Promise<Page>;
 }
 
@@ -51,21 +51,11 @@ const LISTS: Record<string, List> = {
     description: 'orders, newest first',
     period: 'of creations',
     columns: [
-      ...['external_id', 'created_at', WHO, 'store', 'document', 'status', 'total', 'eligible_total', 'amount_to_pay'],
-      ...['cashback.to_redeem.redeemed', 'cashback.to_redeem.returned', 'cashback.to_receive.amount'],
-      ...['cashback.to_receive.taken_back', 'cashback.to_receive.available_on', 'cashback.to_receive.expires_on'],
-      ...[
-        'refunded.amount',
-        'completed_at',
-        'completed_by.name',
-        'cancelled_at',
-        'cancelled_by.name',
-        'customer_changed_at',
-        'customer_changed_by.name',
-        'customer_change_reason',
-        'metadata',
-        'id',
-      ],
+      ['external_id', 'created_at', WHO, 'store', 'document', 'status', 'total', 'eligible_total', 'amount_to_pay'],
+      ['cashback.to_redeem.redeemed', 'cashback.to_redeem.returned', 'cashback.to_receive.amount'],
+      ['cashback.to_receive.taken_back', 'cashback.to_receive.available_on', 'cashback.to_receive.expires_on'],
+      ['refunded.amount', 'completed_at', 'completed_by.name', 'cancelled_at', 'cancelled_by.name', 'cancel_reason'],
+      ['customer_changed_at', 'customer_changed_by.name', 'customer_change_reason', 'metadata', 'id'],
     ],
     read: (services, merchantId, wanted) => services.get(OrderListingService).list(merchantId, wanted),
   },
@@ -73,8 +63,8 @@ const LISTS: Record<string, List> = {
     description: 'refunds, newest first',
     period: 'of creations',
     columns: [
-      ...['external_id', 'created_at', WHO, 'store', 'amount', 'eligible_amount', 'amount_to_pay_back'],
-      ...['cashback_returned', 'cashback_taken_back', 'reason', 'metadata', 'order_external_id', 'order_id', 'id'],
+      ['external_id', 'created_at', WHO, 'store', 'amount', 'eligible_amount', 'amount_to_pay_back'],
+      ['cashback_returned', 'cashback_taken_back', 'reason', 'metadata', 'order_external_id', 'order_id', 'id'],
     ],
     read: (services, merchantId, wanted) => services.get(RefundsService).listAll(merchantId, wanted),
   },
@@ -82,16 +72,16 @@ const LISTS: Record<string, List> = {
     description: 'grants, newest first',
     period: 'of creations',
     columns: [
-      ...['external_id', 'created_at', WHO, 'store', 'document', 'amount', 'remaining', 'voided', 'available_on'],
-      ...['expires_on', 'reason', 'note', 'voided_at', 'voided_by.name', 'void_reason', 'metadata', 'id'],
+      ['external_id', 'created_at', WHO, 'store', 'document', 'amount', 'remaining', 'voided', 'available_on'],
+      ['expires_on', 'reason', 'note', 'voided_at', 'voided_by.name', 'void_reason', 'metadata', 'id'],
     ],
     read: (services, merchantId, wanted) => services.get(GrantListingService).list(merchantId, wanted),
   },
   customers: {
     description: 'customers with a balance or a debt',
     columns: [
-      ...['document', 'available', 'pending', 'held', 'debt', 'next_expiry.amount', 'next_expiry.expires_on'],
-      ...['last_order_at', 'wallet_id'],
+      ['document', 'available', 'pending', 'held', 'debt', 'next_expiry.amount', 'next_expiry.expires_on'],
+      ['last_order_at', 'wallet_id'],
     ],
     read: (services, merchantId, { limit, cursor }) =>
       services.get(CustomersService).list(merchantId, { limit, ...(cursor !== undefined && { cursor }) }),
@@ -100,8 +90,8 @@ const LISTS: Record<string, List> = {
     description: 'credits that are not spent, earliest expiry first',
     period: 'of `expires_on`',
     columns: [
-      ...['document', 'expires_on', 'available_on', 'amount', 'remaining', 'held', 'store', 'source.type'],
-      ...['source.external_id', 'source.reason', 'id'],
+      ['document', 'expires_on', 'available_on', 'amount', 'remaining', 'held', 'store', 'source.type'],
+      ['source.external_id', 'source.reason', 'id'],
     ],
     read: (services, merchantId, wanted) => services.get(CreditListingService).list(merchantId, wanted),
   },
@@ -127,7 +117,8 @@ export function listCommands(): Command {
 }
 
 /** Prints page by page, so that a long list needs no memory. */
-function print({ merchant, from, to, format }: ListOptions, { columns, read }: List): Promise<void> {
+function print({ merchant, from, to, format }: ListOptions, { columns: groups, read }: List): Promise<void> {
+  const columns = groups.flat();
   return runWithServices(async (services) => {
     const { timeZone } = (await services.get(MerchantsService).get(merchant)).policy;
     const wanted: Wanted = {
@@ -155,5 +146,6 @@ function valueAt(element: object, column: string, timeZone: string): unknown {
   const parts = column.split('.');
   const value = parts.reduce<unknown>((part, name) => (part as Row | null)?.[name] ?? null, element);
   if (value instanceof Date) return localTime(value, timeZone).slice(0, 19);
-  return column === 'metadata' && Object.keys(value as Row).length === 0 ? null : value;
+  if (column !== 'metadata') return value;
+  return Object.keys(value as Row).length === 0 ? null : JSON.stringify(value);
 }

@@ -13,7 +13,7 @@ import { Problem } from '../common/problem.js';
 import { isTimeLimit } from '../database/errors.js';
 import type { AppRequest } from '../http/app-request.js';
 import { ApiProblems } from '../openapi/decorators.js';
-import { type CsvLocale, csvOf } from './csv.js';
+import { type Column, type CsvLocale, csvOf } from './csv.js';
 
 /** Sends the rows of a report as CSV to callers that ask for it. */
 class CsvInterceptor implements NestInterceptor<{ data: object[] }> {
@@ -55,7 +55,11 @@ function fileName(name: string, { query: { from, to, as_of: asOf } }: AppRequest
  * @param name of the file.
  * @param row the columns of a report without rows.
  */
-export function Report(name: string, report: Type<object>, row: Type<object>): MethodDecorator {
+export function Report<Row extends { [Member in keyof Row]: Member extends Column ? unknown : never }>(
+  name: string,
+  report: Type<object>,
+  row: Type<Row>,
+): MethodDecorator {
   const content = {
     'application/json': { schema: { $ref: getSchemaPath(report) } },
     'text/csv': { schema: { type: 'string' } },

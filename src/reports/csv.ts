@@ -1,34 +1,65 @@
 import { withPunctuation } from '../common/document.js';
 
-/** The texts of callers: a spreadsheet must not take them for a number, a date or a formula. */
-const TEXTS = new Set([
-  ...['name', 'store', 'in_store', 'document', 'completed_by', 'by'],
-  ...['external_id', 'reason', 'void_reason', 'customer_change_reason', 'note', 'metadata'],
-]);
+/**
+ * The columns of reports and lists by what they contain, with what they are called in Brazil. A column that is not here
+ * contains texts of callers: what it is taken for depends on the column, never on the value.
+ */
+export const COLUMNS = {
+  text: {
+    ...{ name: 'lojista', store: 'loja', in_store: 'na loja', by: 'quem', completed_by: 'concluído por' },
+    ...{ external_id: 'identificador externo', order_external_id: 'pedido', metadata: 'metadados' },
+    ...{ reason: 'motivo', note: 'nota', void_reason: 'motivo da anulação', cancel_reason: 'motivo do cancelamento' },
+    ...{ customer_change_reason: 'motivo da correção', 'created_by.name': 'criado por' },
+    ...{ 'completed_by.name': 'concluído por', 'cancelled_by.name': 'cancelado por' },
+    ...{ 'customer_changed_by.name': 'cliente corrigido por', 'voided_by.name': 'anulado por' },
+    ...{ 'source.external_id': 'identificador da origem', 'source.reason': 'motivo da origem' },
+  },
+  word: {
+    ...{ id: 'ID', merchant_id: 'lojista (ID)', order_id: 'ID do pedido', wallet_id: 'ID da carteira' },
+    ...{ status: 'situação', 'source.type': 'origem' },
+  },
+  document: { document: 'documento' },
+  number: { orders: 'pedidos', customers: 'clientes', grants: 'concessões' },
+  boolean: { closed: 'fechado' },
+  date: {
+    ...{ day: 'dia', month: 'mês', from: 'de', to: 'antes de', created_at: 'criado em', completed_at: 'concluído em' },
+    ...{ cancelled_at: 'cancelado em', customer_changed_at: 'cliente corrigido em', voided_at: 'anulado em' },
+    ...{ available_on: 'disponível a partir de', expires_on: 'válido até', last_order_at: 'último pedido em' },
+    ...{ 'cashback.to_receive.available_on': 'cashback disponível a partir de' },
+    ...{ 'cashback.to_receive.expires_on': 'cashback válido até', 'next_expiry.expires_on': 'próximo vencimento' },
+  },
+  money: {
+    ...{ opening: 'abertura', earned: 'gerado', granted: 'concedido', redeemed: 'resgatado', returned: 'devolvido' },
+    ...{ taken_back: 'estornado', voided: 'anulado', expired: 'vencido', closing: 'fechamento' },
+    ...{ closing_debt: 'débito no fechamento', balance: 'saldo', debt: 'débito', available: 'disponível' },
+    ...{ pending: 'pendente', held: 'reservado', expiring_in_30_days: 'vence em 30 dias', expiring: 'vence' },
+    ...{ total: 'total', refunded: 'reembolsado', amount: 'valor', remaining: 'resta' },
+    ...{ eligible_total: 'total elegível', eligible_amount: 'valor elegível', amount_to_pay: 'a pagar' },
+    ...{ amount_to_pay_back: 'a reembolsar', 'refunded.amount': 'reembolsado', 'next_expiry.amount': 'a vencer' },
+    ...{ cashback_returned: 'cashback devolvido', cashback_taken_back: 'cashback estornado' },
+    ...{ 'cashback.to_redeem.redeemed': 'cashback resgatado', 'cashback.to_redeem.returned': 'cashback devolvido' },
+    ...{ 'cashback.to_receive.amount': 'cashback gerado', 'cashback.to_receive.taken_back': 'cashback estornado' },
+  },
+} satisfies Record<string, Record<string, string>>;
 
-/** What the members of reports are called in Brazil. */
-const BRAZILIAN: Record<string, string> = {
-  ...{ store: 'loja', in_store: 'na loja', day: 'dia', month: 'mês', from: 'de', to: 'até (exclusive)' },
-  ...{ opening: 'abertura', earned: 'gerado', granted: 'concedido', redeemed: 'resgatado', returned: 'devolvido' },
-  ...{ taken_back: 'estornado', voided: 'anulado', expired: 'vencido', closing: 'fechamento', closing_debt: 'débito' },
-  ...{
-    closed: 'fechado',
-    orders: 'pedidos',
-    customers: 'clientes',
-    balance: 'saldo',
-    debt: 'débito',
-    grants: 'concessões',
-  },
-  ...{ available: 'disponível', pending: 'pendente', held: 'reservado', expiring_in_30_days: 'vence em 30 dias' },
-  ...{
-    expiring: 'vence',
-    document: 'documento',
-    total: 'total',
-    completed_by: 'concluído por',
-    refunded: 'reembolsado',
-  },
-  ...{ by: 'quem', reason: 'motivo', amount: 'valor' },
+type Kind = keyof typeof COLUMNS;
+export type Column = { [Each in Kind]: keyof (typeof COLUMNS)[Each] }[Kind];
+
+const KINDS = Object.keys(COLUMNS) as Kind[];
+const kindOf = (column: string): Kind => KINDS.find((kind) => column in COLUMNS[kind]) ?? 'text';
+const HEADERS = Object.assign({}, ...Object.values(COLUMNS)) as Partial<Record<string, string>>;
+
+/** How spreadsheets in Brazil write it. */
+const IN_BRAZIL: Partial<Record<Kind, (value: string) => string>> = {
+  // A spreadsheet would take a CPF for a number, without its leading zeros.
+  document: withPunctuation,
+  boolean: (value) => (value === 'true' ? 'sim' : 'não'),
+  date: (value) => value.replace(/^[\d-]+/, (day) => day.split('-').reverse().join('/')),
+  money: (value) => value.replace('.', ','),
 };
+
+/** What no spreadsheet takes for a number, a date, a formula or an error: a letter, and no digit after it. */
+const PLAIN = /^(?!(?:true|false|verdadeiro|falso)\s*$)\p{L}\P{N}*$/iu;
 
 /** With `pt-BR`, spreadsheets in Brazil open the file with a double click, and amounts and days are no texts. */
 export type CsvLocale = 'pt-BR';
@@ -36,7 +67,7 @@ export type CsvLocale = 'pt-BR';
 /**
  * Returns rows as CSV (RFC 4180) with a header.
  *
- * @param columns their members. Those of a part, such as `source.external_id`, are treated like members.
+ * @param columns their members, or those of a part, such as `source.external_id`.
  * @param isContinued whether these rows follow others, which had the header.
  */
 export function csvOf(
@@ -46,22 +77,27 @@ export function csvOf(
   isContinued = false,
 ): string {
   const isBrazilian = locale === 'pt-BR';
-  const separator = isBrazilian ? ';' : ',';
   const cells = rows.map((row) =>
-    columns.map((column) => {
-      const text = textOf((row as Record<string, unknown>)[column]);
-      if (TEXTS.has(column.split('.').at(-1)!))
-        // A spreadsheet would take a CPF for a number, without its leading zeros.
-        return withoutFormula(isBrazilian && column === 'document' ? withPunctuation(text) : text);
-      return isBrazilian ? inBrazilian(text) : text;
-    }),
+    columns.map((column) => cellOf(column, textOf((row as Record<string, unknown>)[column]), isBrazilian)),
   );
-  const quoted = (cell: string): string =>
-    /["\r\n]/.test(cell) || cell.includes(separator) ? `"${cell.replaceAll('"', '""')}"` : cell;
-  const header = isBrazilian ? columns.map((column) => BRAZILIAN[column] ?? column) : columns;
-  const lines = [...(isContinued ? [] : [header]), ...cells].map((line) => `${line.map(quoted).join(separator)}\r\n`);
+  const header = isBrazilian ? columns.map((column) => HEADERS[column] ?? column) : columns;
+  const lines = [...(isContinued ? [] : [header]), ...cells].map((line) => `${line.join(isBrazilian ? ';' : ',')}\r\n`);
   return (isBrazilian && !isContinued ? '\uFEFF' : '') + lines.join('');
 }
+
+/** Only texts of callers can contain a separator, and all of them are quoted. */
+function cellOf(column: string, value: string, isBrazilian: boolean): string {
+  const kind = kindOf(column);
+  if (value === '') return isBrazilian && column.endsWith('store') ? '(sem loja)' : '';
+  if (kind !== 'text') return isBrazilian ? (IN_BRAZIL[kind]?.(value) ?? value) : value;
+  // A program that separates at other characters than the file begins a cell within the text.
+  const text = value.replace(/([,;\t\r\n])(?=[=+\-@])/g, "$1'");
+  // Spreadsheets keep the text of a formula as it is, such as `="001"`. Excel reads up to 255 characters there.
+  const isFormula = isBrazilian && !PLAIN.test(text) && /^.{1,255}$/.test(text);
+  return quoted(isFormula ? `=${quoted(text)}` : text.replace(/^(?=[=+\-@\t\r\n])/, "'"));
+}
+
+const quoted = (text: string): string => `"${text.replaceAll('"', '""')}"`;
 
 /** The author of a change, or a list of them with their orders, is their names. */
 function textOf(value: unknown): string {
@@ -69,13 +105,3 @@ function textOf(value: unknown): string {
   if (value !== null && typeof value === 'object' && 'name' in value) return String(value.name);
   return typeof value === 'string' ? value : JSON.stringify(value ?? '').replace('""', '');
 }
-
-const withoutFormula = (text: string): string => (/^[=+\-@\t\r\n]/.test(text) ? `'${text}` : text);
-
-const inBrazilian = (text: string): string =>
-  text
-    .replace(/^true$/, 'sim')
-    .replace(/^false$/, 'não')
-    .replace(/^(-?\d+)\.(\d\d)$/, '$1,$2')
-    .replace(/^(\d{4})-(\d\d)-(\d\d)( [\d:]{8})?$/, '$3/$2/$1$4')
-    .replace(/^(\d{4})-(\d\d)$/, '$2/$1');

@@ -197,7 +197,9 @@ describe('`report ledger`', () => {
     const row = await reportOf(merchant, begun);
     const args = ['report', 'ledger', ...daysOf(begun), '--merchant', merchant.id];
     const { stdout } = await admin.run(...args, '--format', 'csv');
-    expect(stdout).toBe(`${Object.keys(row).join(',')}\r\n${Object.values(row).join(',')}\r\n`);
+    const { merchant_id: id, name, ...figures } = row;
+    const cells = [id, `"${name}"`, ...Object.values(figures)];
+    expect(stdout).toBe(`${Object.keys(row).join(',')}\r\n${cells.join(',')}\r\n`);
     const table = (await admin.onTerminal(...args)).map((line) => line.split(/ {2,}/));
     expect(table).toEqual([Object.keys(row), Object.values(row).map(String)]);
     expect((await admin.onTerminal(...args, '--format', 'json')).map((line): unknown => JSON.parse(line))).toEqual([

@@ -101,13 +101,14 @@ describe('`report outstanding`', () => {
     expect(await report()).toEqual(all);
   });
 
-  it('`report outstanding --format csv` prints the same figures as a table, with quotes where a name needs them', async () => {
+  it('`report outstanding --format csv` prints the same figures as a table, with the name in quotes', async () => {
     await rowsOf(service, 'UPDATE merchants SET name = ? WHERE id = ?', ['Loja "São João", Ltda.', other.id]);
     const rows = await report();
     const { stdout } = await admin.run('report', 'outstanding', '--format', 'csv');
     const [header, first, second] = stdout.trim().split('\r\n');
     expect(header).toBe(Object.keys(rows[0]!).join(','));
-    expect(first).toBe(Object.values(rows[0]!).join(','));
+    const { merchant_id: id, name, ...figures } = rows[0]!;
+    expect(first).toBe([id, `"${name}"`, ...Object.values(figures)].join(','));
     expect(second).toContain(`${other.id},"Loja ""São João"", Ltda.",0.00,`);
   });
 

@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { addDays, dayOf, firstOfNextMonth } from '../../src/common/calendar-days.js';
+import { COLUMNS } from '../../src/reports/csv.js';
 import { aDocument, type TestMerchant } from '../support/factories.js';
 import { useAdmin } from '../support/use-admin.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
@@ -22,6 +24,13 @@ describe('reports as CSV', () => {
       ['4.00', '@SUM(A1)'],
       ['5.00', '12.50'],
       ['6.00', '2026-11-20'],
+      ['8.00', 'x;=1+1,-2;y'],
+      ['9.00', '35261112345678000199550010000012341000012345'],
+      ['10.00', '001'],
+      ['11.00', '1-2'],
+      ['12.00', 'true'],
+      ['13.00', '2026-11'],
+      ['14.00', 'Centro'],
       ['7.00', 'São João; "Centro"'],
     ])
       await give(amount!, store!);
@@ -49,11 +58,11 @@ describe('reports as CSV', () => {
     const { body } = await read(`/reports/ledger?${period}`, { accept: 'text/csv' });
     expect(body).toBe(
       'from,to,opening,earned,granted,redeemed,returned,taken_back,voided,expired,closing,closing_debt,closed\r\n' +
-        `${today},${addDays(today, 1)},0.00,0.00,1261.56,0.00,0.00,0.00,0.00,0.00,1261.56,0.00,false\r\n`,
+        `${today},${addDays(today, 1)},0.00,0.00,1338.56,0.00,0.00,0.00,0.00,0.00,1338.56,0.00,false\r\n`,
     );
     for (const accept of ['application/json', '*/*', 'application/xml', 'application/json, text/csv;q=0.5'])
       expect((await merchant.client.get(`/reports/ledger?${period}`, { headers: { accept } })).body).toMatchObject({
-        data: [{ granted: '1261.56' }],
+        data: [{ granted: '1338.56' }],
       });
     await read(`/reports/ledger?${period}`, { accept: 'text/csv, application/json;q=0.5' });
   });
@@ -77,13 +86,21 @@ describe('reports as CSV', () => {
     const { body } = await read(`/reports/ledger?${period}&by=store`, { accept: 'text/csv' });
     expect(body.split('\r\n').map((line) => line.split(/,20\d\d-/)[0])).toEqual([
       'store,from,to,opening,earned,granted,redeemed,returned,taken_back,voided,expired,closing,closing_debt,closed',
-      "'+1",
-      '"\'-2,50"',
-      '12.50',
-      '2026-11-20',
-      '"\'=HYPERLINK(""http://x"")"',
-      "'@SUM(A1)",
+      `"'+1"`,
+      `"'-2,50"`,
+      '"001"',
+      '"1-2"',
+      '"12.50"',
+      '"2026-11"',
+      '"2026-11-20"',
+      '"35261112345678000199550010000012341000012345"',
+      `"'=HYPERLINK(""http://x"")"`,
+      `"'@SUM(A1)"`,
+      '"Centro"',
       '"São João; ""Centro"""',
+      '"true"',
+      // A program that separates at semicolons would begin a cell at each of them, whatever is quoted.
+      `"x;'=1+1,'-2;y"`,
       '',
     ]);
     const debtor = aDocument();
@@ -99,13 +116,85 @@ describe('reports as CSV', () => {
     expect(bytes.subarray(0, 3).toString('hex')).toBe('efbbbf');
     const lines = bytes.subarray(3).toString().split('\r\n');
     const [year, month, day] = today.split('-');
-    expect(lines[0]).toMatch(/^loja;de;até \(exclusive\);abertura;/);
-    expect(lines).toContainEqual(expect.stringMatching(new RegExp(`^12\\.50;${day}/${month}/${year};.*;5,00;`)));
-    expect(lines).toContainEqual(expect.stringMatching(/^2026-11-20;/));
-    expect(lines).toContainEqual(expect.stringMatching(/^"São João; ""Centro""";/));
-    expect(lines).toContainEqual(expect.stringMatching(/^'-2,50;/));
-    expect(lines).toContainEqual(expect.stringMatching(/^"'=HYPERLINK\(""http:\/\/x""\)";.*;1234,56;/));
-    expect(lines).toContainEqual(expect.stringMatching(/^;.*;-4,\d\d;/));
+    expect(lines[0]).toMatch(/^loja;de;antes de;abertura;/);
+    const row = `${day}/${month}/${year}`;
+    const of = (cell: string): string | undefined => lines.find((line) => line.startsWith(`${cell};${row};`));
+    expect(of('"=""12.50"""')).toMatch(/;5,00;/);
+    expect(of('"=""=HYPERLINK(""""http://x"""")"""')).toMatch(/;1234,56;/);
+    for (const text of ['001', '1-2', 'true', '2026-11', '2026-11-20', '+1', '-2,50', '@SUM(A1)'])
+      expect([text, of(`"=""${text}"""`)]).toEqual([text, expect.any(String)]);
+    expect(of('"=""35261112345678000199550010000012341000012345"""')).toMatch(/;9,00;/);
+    expect(of(`"=""x;'=1+1,'-2;y"""`)).toMatch(/;8,00;/);
+    // A text that a spreadsheet leaves as it is needs no formula.
+    expect(of('"Centro"')).toMatch(/;14,00;/);
+    expect(of('"São João; ""Centro"""')).toMatch(/;7,00;/);
+    expect(of('(sem loja)')).toMatch(/;-4,\d\d;/);
+  });
+
+  it('with ?csv=pt-BR, a text that a formula cannot contain has an apostrophe if it looks like one', async () => {
+    const long = `=${'1+'.repeat(200)}1`;
+    await merchant.grant({ document: aDocument(), amount: '1.00', reason: long });
+    await merchant.grant({ document: aDocument(), amount: '1.00', reason: '=1\n=2' });
+    await merchant.grant({ document: aDocument(), amount: '1.00', reason: '1'.repeat(255) });
+    const { body } = await read(`/reports/grants?${period}&csv=pt-BR`);
+    for (const cell of [`"'${long}"`, `"'=1\n'=2"`, `"=""${'1'.repeat(255)}"""`])
+      expect(body).toContain(`;${cell};1;1;1,00;`);
+  });
+
+  it('every column of a report and of a list has a name in Portuguese, and is written as its schema says', async () => {
+    interface Schema {
+      type?: string;
+      format?: string;
+      pattern?: string;
+      $ref?: string;
+      anyOf?: Schema[];
+      items: Schema;
+      properties: Record<string, Schema>;
+    }
+    interface Get {
+      responses: { 200: { content: Record<string, { schema: Schema }> } };
+    }
+    const body = JSON.parse(readFileSync('dist/openapi.json', 'utf8')) as {
+      components: { schemas: Record<string, Schema> };
+      paths: Record<string, { get: Get }>;
+    };
+    const resolved = (schema: Schema): Schema => {
+      const { $ref } = schema;
+      if (schema.anyOf !== undefined) return resolved(schema.anyOf[0]!);
+      return $ref === undefined ? schema : resolved(body.components.schemas[$ref.split('/').at(-1)!]!);
+    };
+    const rowOf = (path: string): Schema => {
+      const { schema } = body.paths[path]!.get.responses[200].content['application/json']!;
+      return resolved(resolved(resolved(schema).properties.data!).items);
+    };
+    const kindOf = ({ type, format, pattern = '' }: Schema, column: string): string => {
+      if (format?.startsWith('date') || column === 'month') return 'date';
+      if (type === 'boolean') return 'boolean';
+      if (type === 'integer') return 'number';
+      return pattern.includes('\\.') ? 'money' : 'text';
+    };
+    const headers = Object.assign({}, ...Object.values(COLUMNS)) as Record<string, string>;
+    const kinds = new Map(Object.entries(COLUMNS).flatMap(([kind, of]) => Object.keys(of).map((name) => [name, kind])));
+    const check = (columns: string[], row: Schema): void => {
+      for (const column of columns) {
+        const schema = column.split('.').reduce((of, name) => resolved(resolved(of).properties[name]!), row);
+        expect([column, headers[column]]).toEqual([column, expect.any(String)]);
+        // Words and IDs of the service and documents are texts that cannot be anything else.
+        expect([column, kinds.get(column)!.replace(/word|document/, 'text')]).toEqual([column, kindOf(schema, column)]);
+      }
+    };
+    const reports = Object.keys(body.paths).filter((path) => path.startsWith('/reports/'));
+    expect(reports).toHaveLength(6);
+    for (const path of reports) check(Object.keys(rowOf(path).properties), rowOf(path));
+    for (const name of ['orders', 'refunds', 'grants', 'customers', 'credits']) {
+      const headerOf = async (format: string): Promise<string> =>
+        (await admin.text('list', name, '--merchant', merchant.id, '--format', format)).split('\r\n')[0]!;
+      const columns = (await headerOf('csv')).split(',');
+      check(columns, rowOf(`/${name}`));
+      const named = (await headerOf('csv-pt-BR')).replace('\uFEFF', '').split(';');
+      expect(named).toEqual(columns.map((column) => headers[column]));
+      expect(new Set(named).size).toBe(columns.length);
+    }
   });
 
   it('a report without rows is CSV with its header', async () => {
@@ -118,14 +207,9 @@ describe('reports as CSV', () => {
       for (let count = 0; count < 3; count++) await merchant.completed({ document, total: '1500.00' });
     const { body } = await read(`/reports/frequent?${period}&csv=pt-BR`);
     const [year, month, day] = today.split('-');
-    expect(
-      body
-        .split('\r\n')
-        .slice(1, 3)
-        .map((line) => line.replace(/: 3$/, '')),
-    ).toEqual([
-      `${day}/${month}/${year};012.345.678-90;3;4500,00;${await nameOfUser()}`,
-      `${day}/${month}/${year};12.ABC.345/01DE-35;3;4500,00;${await nameOfUser()}`,
+    expect(body.split('\r\n').slice(1, 3)).toEqual([
+      `${day}/${month}/${year};012.345.678-90;3;4500,00;"=""${await nameOfUser()}: 3"""`,
+      `${day}/${month}/${year};12.ABC.345/01DE-35;3;4500,00;"=""${await nameOfUser()}: 3"""`,
     ]);
     const plain = await read(`/reports/frequent?${period}`, { accept: 'text/csv' });
     expect(plain.body).toContain(`${today},01234567890,3,4500.00,`);
@@ -164,7 +248,9 @@ describe('reports as CSV', () => {
       expect(lines.map((line) => line.split(separator).slice(2).join(separator))).toEqual(
         body.replace('\uFEFF', '').split('\r\n').slice(0, -1),
       );
-      expect(lines[0]!.split(separator).slice(0, 2)).toEqual(['merchant_id', 'name']);
+      expect(lines[0]!.split(separator).slice(0, 2)).toEqual(
+        format === 'csv' ? ['merchant_id', 'name'] : ['lojista (ID)', 'lojista'],
+      );
     }
   });
 });

@@ -88,9 +88,9 @@ describe('GET /reports/grants', () => {
     const lines = body.replace('\uFEFF', '').split('\r\n');
     expect(lines[0]).toBe('quem;motivo;concessões;clientes;valor;anulado');
     expect(lines.slice(2, 5)).toEqual([
-      "'=Suporte;atraso;1;1;20,00;0,00",
-      "'=Suporte;Atraso;3;2;17,50;2,50",
-      "'=Suporte;;2;1;1,50;0,00",
+      '"=""=Suporte""";"atraso";1;1;20,00;0,00',
+      '"=""=Suporte""";"Atraso";3;2;17,50;2,50',
+      '"=""=Suporte""";;2;1;1,50;0,00',
     ]);
     const empty = await merchant.client.get<string>('/reports/grants?from=2020-01-01&to=2020-01-02', {
       headers: { accept: 'text/csv' },
@@ -104,7 +104,7 @@ describe('GET /reports/grants', () => {
     expect(table[3]).toMatch(/ =Suporte +Atraso +3 +2 +17.50 +2.50$/);
     expect(table.at(-1)).toMatch(/^total .* 7 +2 +79.00 +2.50$/);
     const { stdout } = await admin.run('report', 'grants', ...days, '--format', 'csv');
-    expect(stdout.split('\r\n')[2]).toMatch(/,'=Suporte,atraso,1,1,20.00,0.00$/);
+    expect(stdout.split('\r\n')[2]).toMatch(/,"'=Suporte","atraso",1,1,20.00,0.00$/);
   });
 
   it('GET /reports/grants refuses more than 31 days, a report of more than 10,000 rows, and users without `reports`', async () => {
