@@ -436,5 +436,5 @@ export const notFound = (detail: string): Problem => new Problem('not_found', { 
  *
  * @param cause is logged; undefined for refusals that are expected under load.
  */
-export const unavailable = (cause: unknown): Problem =>
-  new Problem('unavailable', { headers: { 'retry-after': '1' }, cause });
+export const unavailable = (cause: unknown, detail?: string): Problem =>
+  new Problem('unavailable', { ...(detail && { detail }), headers: { 'retry-after': '1' }, cause });

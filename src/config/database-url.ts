@@ -6,7 +6,6 @@ const SSL_MODES = ['DISABLED', 'REQUIRED', 'VERIFY_CA', 'VERIFY_IDENTITY'];
 const PARAMETERS = ['ssl-mode', 'ssl-ca', 'ssl-cert', 'ssl-key'];
 
 export interface DatabaseUrl {
-  type: 'mysql' | 'mariadb';
   host: string;
   port: number;
   username: string;
@@ -26,7 +25,8 @@ interface DatabaseTls {
 }
 
 /**
- * Reads DATABASE_URL: `mysql://user:password@host:3306/database`, or `mariadb://…`, with these optional parameters:
+ * Reads DATABASE_URL: `mysql://user:password@host:3306/database`, or `mariadb://…`, which means the same, with these
+ * optional parameters:
  *
  * - `ssl-mode`: `DISABLED` (the default), `REQUIRED` (encrypted but not verified), `VERIFY_CA` (the certificate must be
  *   issued by a CA in `ssl-ca`), `VERIFY_IDENTITY` (it must also match the host, which must be a name);
@@ -70,10 +70,9 @@ export function withPassword(url: string, password: string | undefined): string 
   return complete.href;
 }
 
-function decoded({ protocol, hostname, port, username, password, pathname }: URL): DatabaseUrl | undefined {
+function decoded({ hostname, port, username, password, pathname }: URL): DatabaseUrl | undefined {
   try {
     return {
-      type: protocol === 'mariadb:' ? 'mariadb' : 'mysql',
       // The brackets of an IPv6 address belong to the URL.
       host: hostname.replace(/^\[(.*)\]$/, '$1'),
       port: Number(port || 3306),

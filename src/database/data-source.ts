@@ -26,6 +26,8 @@ export function dataSourceOptions(
       ? { statementMs: 0, tableLockSeconds: 10 }
       : { statementMs: queryTimeoutMs - SERVER_BEFORE_CLIENT_MS, tableLockSeconds: 2 };
   return {
+    // For either server: what TypeORM writes for this type, MariaDB knows too, except locks for reading.
+    type: 'mysql',
     ...parseDatabaseUrl(url),
     driver: { createPool: (options: PoolOptions) => createPool(options, limits) },
     charset: 'utf8mb4',

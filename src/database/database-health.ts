@@ -5,6 +5,7 @@ import { DataSource } from 'typeorm';
 import { Config } from '../config/config.js';
 import { parseDatabaseUrl } from '../config/database-url.js';
 import { createPool, prepared } from './connections.js';
+import { DatabaseServer } from './database-server.js';
 import { appliedMigrations, migrationNames } from './migrations.js';
 import { UnitOfWork } from './unit-of-work.js';
 
@@ -25,8 +26,8 @@ const HARMLESS_WRITE = 'UPDATE migrations SET name = name WHERE id = -1';
 type Named = mysql2.RowDataPacket & { name: string };
 
 /**
- * Checks that the database is reachable and writable, has free space, and has all migrations. It uses a connection of
- * its own, because requests may exhaust the pool.
+ * Checks that the database is reachable and writable, has free space, all migrations, and the time of this machine. It
+ * uses a connection of its own, because requests may exhaust the pool.
  */
 @Injectable()
 export class DatabaseHealth implements OnApplicationShutdown {
@@ -38,6 +39,7 @@ export class DatabaseHealth implements OnApplicationShutdown {
     config: Config,
     private readonly dataSource: DataSource,
     private readonly unitOfWork: UnitOfWork,
+    private readonly server: DatabaseServer,
   ) {
     const { host, port, username: user, password, database, ssl } = parseDatabaseUrl(config.DATABASE_URL);
     const limits = { statementMs: CHECK_TIMEOUT_MS, tableLockSeconds: 1 };
@@ -70,6 +72,7 @@ export class DatabaseHealth implements OnApplicationShutdown {
       const missing = migrationNames(this.dataSource).filter((name) => !applied.has(name));
       if (missing.length > 0) throw new Error(`${missing.length} migrations have not been applied`);
       await statements.query(withLimit(HARMLESS_WRITE));
+      await this.server.check(query);
       connection.release();
     } catch (error) {
       // The next check connects again: to the server that is the writer by then.

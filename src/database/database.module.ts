@@ -1,4 +1,4 @@
-import { type DynamicModule, Global, Module, type OnModuleInit } from '@nestjs/common';
+import { type DynamicModule, Global, Logger, Module, type OnModuleInit } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
 import { DomainEvents } from '../common/domain-event.js';
@@ -6,6 +6,7 @@ import { Config } from '../config/config.js';
 import { SharedStatements } from './shared-statements.js';
 import { dataSourceOptions, refuseUnsafeServer, type Schema } from './data-source.js';
 import { DatabaseHealth } from './database-health.js';
+import { DatabaseServer } from './database-server.js';
 import { UnitOfWork } from './unit-of-work.js';
 
 /** An unresponsive server must not block a request forever. */
@@ -14,12 +15,15 @@ export const REQUEST_QUERY_TIMEOUT_MS = 3500;
 /** How often, a second apart, the service tries to connect when it starts. */
 const CONNECTION_ATTEMPTS = 5;
 
-const PROVIDERS = [DomainEvents, UnitOfWork, SharedStatements, DatabaseHealth];
+const PROVIDERS = [DomainEvents, UnitOfWork, SharedStatements, DatabaseServer, DatabaseHealth];
 
 @Global()
 @Module({ providers: PROVIDERS, exports: PROVIDERS })
 export class DatabaseModule implements OnModuleInit {
-  constructor(private readonly dataSource: DataSource) {}
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly server: DatabaseServer,
+  ) {}
 
   /** @param queryTimeoutMs the time limit of a statement; without it, there is none, as for the operator's commands. */
   static with(schema: Schema, queryTimeoutMs?: number): DynamicModule {
@@ -37,6 +41,8 @@ export class DatabaseModule implements OnModuleInit {
   async onModuleInit(): Promise<void> {
     try {
       await refuseUnsafeServer(this.dataSource);
+      await this.server.ask();
+      for (const warning of this.server.warnings) new Logger('Database').warn(warning);
     } catch (error) {
       // Nothing closes an application that did not start, and its connection would keep the process of a command alive.
       await this.dataSource.destroy();

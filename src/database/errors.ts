@@ -4,6 +4,8 @@ interface DatabaseError {
   /** A name such as ER_DUP_ENTRY, or Node's code for a network error. mysql2 has no names for MariaDB's own errors. */
   code?: string;
   errno?: number;
+  sqlState?: string;
+  fatal?: boolean;
 }
 
 function driverError(error: unknown): DatabaseError {
@@ -38,17 +40,14 @@ export function lockConflict(error: unknown): LockConflict | undefined {
   return LOCK_CONFLICTS[driverError(error).errno ?? 0];
 }
 
+/** The server takes no changes, for now or until another one is the writer. */
 const READ_ONLY = new Set([
-  1036, // ER_OPEN_AS_READONLY: innodb_read_only.
-  1290, // ER_OPTION_PREVENTS_STATEMENT: read_only, super_read_only; Aurora and a secondary of Group Replication.
-  1792, // ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION
-  1836, // ER_READ_ONLY_MODE: innodb_read_only.
-  1047, // ER_UNKNOWN_COM_ERROR: a Galera node without a quorum.
-  3032, // ER_SERVER_OFFLINE_MODE: a server that left its group.
-  3100, // ER_RUN_HOOK_ERROR: Group Replication could not commit.
-  3796, // ER_GR_HOLD_WAIT_TIMEOUT: a new primary does not yet have what the earlier one committed.
-  3797, // ER_GR_HOLD_KILLED
-  3798, // ER_GR_HOLD_MEMBER_STATUS_ERROR: the server left its group meanwhile.
+  // ER_OPEN_AS_READONLY, ER_OPTION_PREVENTS_STATEMENT (read_only), ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION,
+  // ER_READ_ONLY_MODE, ER_INNODB_READ_ONLY, ER_INNODB_FORCED_RECOVERY, ER_SCHEMA_READ_ONLY
+  1036, 1290, 1792, 1836, 1874, 1881, 3989,
+  // A Galera node without a quorum: ER_UNKNOWN_COM_ERROR. Group Replication: ER_SERVER_OFFLINE_MODE (and …_REASON),
+  // ER_RUN_HOOK_ERROR; a new primary, ER_GR_HOLD_…; others, ER_GRP_TRX_CONSISTENCY_…
+  1047, 3032, 6400, 3100, 3781, 3782, 3783, 3796, 3797, 3798, 3799,
 ]);
 
 const isReadOnly = (error: unknown): boolean => has(READ_ONLY, error);
@@ -62,8 +61,10 @@ export function isConnectionUnusable(error: unknown): boolean {
 }
 
 const DISK_FULL = new Set([
-  1021, // ER_DISK_FULL
-  1114, // ER_RECORD_FILE_FULL: the table is full.
+  // EE_WRITE, EE_DISK_FULL, ER_DISK_FULL, ER_ERROR_ON_WRITE (of the binary log), ER_RECORD_FILE_FULL (of the table)
+  3, 20, 1021, 1026, 1114,
+  // ER_IO_WRITE_ERROR, ER_TEMP_FILE_WRITE_FAILURE, ER_INNODB_UNDO_LOG_FULL, ER_DISK_FULL_NOWAIT
+  1811, 1878, 3019, 3675,
 ]);
 
 export const isDiskFull = (error: unknown): boolean => has(DISK_FULL, error);
@@ -76,46 +77,72 @@ const TIME_LIMIT = new Set([
 /** The server worked on a statement for longer than it may. */
 export const isTimeLimit = (error: unknown): boolean => has(TIME_LIMIT, error);
 
+/** What the server cannot do now. Besides, errors below 1000 are of its files, and the class 08 of connections. */
 const UNAVAILABLE = new Set([
   ...TIME_LIMIT,
-  1037, // ER_OUTOFMEMORY
-  1040, // ER_CON_COUNT_ERROR: max_connections.
-  1041, // ER_OUT_OF_RESOURCES
-  1044, // ER_DBACCESS_DENIED_ERROR
-  1045, // ER_ACCESS_DENIED_ERROR: the password has changed, or the user does not exist on a new primary.
-  1049, // ER_BAD_DB_ERROR
-  1053, // ER_SERVER_SHUTDOWN
-  1077, // ER_NORMAL_SHUTDOWN
-  1129, // ER_HOST_IS_BLOCKED: too many connections of this host failed.
-  1135, // ER_CANT_CREATE_THREAD
-  1180, // ER_ERROR_DURING_COMMIT
-  1203, // ER_TOO_MANY_USER_CONNECTIONS
-  1206, // ER_LOCK_TABLE_FULL
-  1226, // ER_USER_LIMIT_REACHED: max_user_connections and the hourly limits.
-  1317, // ER_QUERY_INTERRUPTED
-  1637, // ER_TOO_MANY_CONCURRENT_TRXS
-  1698, // ER_ACCESS_DENIED_NO_PASSWORD_ERROR
-  1862, // ER_MUST_CHANGE_PASSWORD_LOGIN
-  1927, // ER_CONNECTION_KILLED
-  3118, // ER_ACCOUNT_HAS_BEEN_LOCKED
-  3168, // ER_SERVER_ISNT_AVAILABLE
-  3169, // ER_SESSION_WAS_KILLED
-  4031, // ER_CLIENT_INTERACTION_TIMEOUT
-  4151, // ER_ACCOUNT_HAS_BEEN_LOCKED: MariaDB.
-]);
-
-const UNREACHABLE = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EPIPE',
-  'ETIMEDOUT',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'PROTOCOL_CONNECTION_LOST',
-  'PROTOCOL_SEQUENCE_TIMEOUT',
-  'PROTOCOL_ENQUEUE_AFTER_FATAL_ERROR',
+  // Files: ER_CANT_CREATE_FILE, ER_CANT_OPEN_FILE, ER_ERROR_ON_READ, ER_GET_ERRNO (of the engine), ER_IO_READ_ERROR
+  1004,
+  1016,
+  1024,
+  1030,
+  1810,
+  // Memory: ER_OUTOFMEMORY, ER_OUT_OF_SORTMEMORY, ER_OUT_OF_RESOURCES, ER_ENGINE_OUT_OF_MEMORY, ER_CAPACITY_EXCEEDED
+  1037,
+  1038,
+  1041,
+  3015,
+  3170,
+  // Locks: ER_LOCK_TABLE_FULL, ER_TOO_MANY_CONCURRENT_TRXS, ER_LOCK_ABORTED, ER_MDL_OUT_OF_RESOURCES
+  1206,
+  1637,
+  1689,
+  3985,
+  // Connections: ER_CON_COUNT_ERROR, ER_HOST_IS_BLOCKED, ER_CANT_CREATE_THREAD, ER_TOO_MANY_USER_CONNECTIONS,
+  // ER_USER_LIMIT_REACHED, ER_DA_GLOBAL_CONN_LIMIT, ER_DA_CONN_LIMIT
+  1040,
+  1129,
+  1135,
+  1203,
+  1226,
+  4081,
+  4082,
+  // The service's user, on a new primary or after a change: ER_DBACCESS_DENIED_ERROR, ER_ACCESS_DENIED_ERROR,
+  // ER_BAD_DB_ERROR, ER_HOST_NOT_PRIVILEGED, ER_TABLEACCESS_DENIED_ERROR, ER_COLUMNACCESS_DENIED_ERROR,
+  // ER_ACCESS_DENIED_NO_PASSWORD_ERROR, ER_SECURE_TRANSPORT_REQUIRED; a password that expired, a locked account
+  1044,
+  1045,
+  1049,
+  1130,
+  1142,
+  1143,
+  1698,
+  3159,
+  1820,
+  1862,
+  3118,
+  3955,
+  4150,
+  4151,
+  // Ended: ER_SERVER_SHUTDOWN, ER_NORMAL_SHUTDOWN, ER_GOT_SIGNAL, ER_SHUTDOWN_COMPLETE, ER_SERVER_ISNT_AVAILABLE,
+  // ER_QUERY_INTERRUPTED, ER_CONNECTION_KILLED, ER_SESSION_WAS_KILLED, ER_CLIENT_INTERACTION_TIMEOUT
+  1053,
+  1077,
+  1078,
+  1079,
+  3168,
+  1317,
+  1927,
+  3169,
+  4031,
+  // Commits: ER_ERROR_DURING_COMMIT, ER_ERROR_DURING_ROLLBACK, ER_ERROR_DURING_FLUSH_LOGS, ER_PRIOR_COMMIT_FAILED
+  1180,
+  1181,
+  1182,
+  1964,
+  // Binary log: ER_BINLOG_ROW_LOGGING_FAILED, ER_BINLOG_FATAL_ERROR, ER_BINLOG_LOGGING_IMPOSSIBLE
+  1534,
+  1593,
+  1598,
 ]);
 
 /** The database does not have what this version needs: its migrations have not been applied. */
@@ -128,12 +155,14 @@ export const isNotMigrated = (error: unknown): boolean => has(NOT_MIGRATED, erro
 
 /** The database is unreachable or can't execute the statement now, so a retry may succeed. */
 export function isUnavailable(error: unknown): boolean {
-  if (UNREACHABLE.has(driverError(error).code ?? '')) return true;
+  const { code, errno = 0, fatal, sqlState = '' } = driverError(error);
+  // For mysql2, what ends a connection is fatal: of the network, of TLS, of the protocol.
+  if (fatal === true || code === 'PROTOCOL_SEQUENCE_TIMEOUT' || (errno > 0 && errno < 1000)) return true;
+  // ER_NET_PACKET_TOO_LARGE, which no retry changes, has that class too.
+  if (sqlState.startsWith('08') && errno !== 1153) return true;
   if (has(UNAVAILABLE, error) || isNotMigrated(error) || isReadOnly(error) || isDiskFull(error) || lockConflict(error))
     return true;
   // mysql2 gives these no code.
   const message = error instanceof Error ? error.message : '';
-  return /Queue limit reached|Pool is closed|Can't add new command when connection is in closed state|Connection lost/i.test(
-    message,
-  );
+  return /Queue limit reached|Pool is closed|in closed state/i.test(message);
 }

@@ -2,13 +2,14 @@ import { Controller, Get } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import { Public } from '../http/decorators.js';
 import { Unlimited } from '../http/admission.js';
-import { unavailable } from '../common/problem.js';
+import { Problem, unavailable } from '../common/problem.js';
 import { DatabaseHealth } from '../database/database-health.js';
+import { DatabaseServer } from '../database/database-server.js';
 import { DatabaseKind } from './database-kind.js';
 import { Drain } from './drain.js';
 
 /** The service is healthy. Otherwise the response is a problem with status 503. */
-const OK = { status: 'ok' };
+const OK: { status: string; warnings?: string[] } = { status: 'ok' };
 
 @ApiExcludeController()
 @Public()
@@ -17,6 +18,7 @@ const OK = { status: 'ok' };
 export class HealthController {
   constructor(
     private readonly database: DatabaseHealth,
+    private readonly server: DatabaseServer,
     private readonly kind: DatabaseKind,
     private readonly drain: Drain,
   ) {}
@@ -28,8 +30,8 @@ export class HealthController {
   }
 
   /**
-   * Returns 200 if the database is reachable and accepts changes, all migrations have been applied, and the
-   * service is not shutting down. Otherwise it returns 503.
+   * Returns 200 if the database is reachable, accepts changes and has the time of this machine, all migrations have
+   * been applied, and the service is not shutting down. Otherwise it returns 503.
    */
   @Get('ready')
   async getReadiness(): Promise<typeof OK> {
@@ -38,8 +40,9 @@ export class HealthController {
       await this.database.check();
       await this.kind.check();
     } catch (error) {
-      throw unavailable(error);
+      throw error instanceof Problem ? error : unavailable(error);
     }
-    return OK;
+    const { warnings } = this.server;
+    return warnings.length === 0 ? OK : { ...OK, warnings };
   }
 }

@@ -1,5 +1,7 @@
 import { Global, Module, type OnModuleInit } from '@nestjs/common';
+import { SECOND_MS } from '../common/clock.js';
 import { DomainEvents } from '../common/domain-event.js';
+import { DatabaseServer } from '../database/database-server.js';
 import { SharedStatements } from '../database/shared-statements.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { Admission } from '../http/admission.js';
@@ -15,6 +17,7 @@ export class MetricsModule implements OnModuleInit {
     private readonly metrics: Metrics,
     private readonly events: DomainEvents,
     private readonly unitOfWork: UnitOfWork,
+    private readonly server: DatabaseServer,
     private readonly shared: SharedStatements,
     private readonly admission: Admission,
     private readonly rateLimiter: RateLimiter,
@@ -29,6 +32,11 @@ export class MetricsModule implements OnModuleInit {
       'database_pool_connections',
       'Database connections in use, and use cases waiting for one',
       () => this.unitOfWork.load,
+    );
+    this.metrics.figure(
+      'database_clock_difference_seconds',
+      "How far this machine's clock was ahead of the database's when they were compared last; negative if behind",
+      () => this.server.aheadMs / SECOND_MS,
     );
     this.metrics.gauge('http_requests', 'Requests running and waiting for their turn', () => this.admission.load);
   }

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { Clock } from '../common/clock.js';
+import { DatabaseServer } from '../database/database-server.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { CREDIT_CHECKS } from './credit-checks.js';
 import { ENTRY_CHECKS } from './entry-checks.js';
@@ -59,6 +60,7 @@ export class ReconcileService {
   constructor(
     private readonly unitOfWork: UnitOfWork,
     private readonly clock: Clock,
+    private readonly server: DatabaseServer,
   ) {}
 
   /** @returns the counts; the findings themselves go to the observer. */
@@ -73,7 +75,7 @@ export class ReconcileService {
     const connections = await this.unitOfWork.snapshot(async (manager) => {
       report(await missingKeys(manager));
       report(await missingChecks(manager));
-      result.warnings = await missingTriggers(manager);
+      result.warnings = [...this.server.warnings, ...(await missingTriggers(manager))];
       return (manager.dataSource.options as { poolSize?: number }).poolSize;
     });
     const wallets = this.#pass('wallets', async (manager, page) => {

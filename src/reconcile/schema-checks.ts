@@ -69,13 +69,15 @@ export async function missingChecks(manager: EntityManager): Promise<Finding[]> 
   }));
 }
 
-/** The triggers that protect the ledger and the audit log, as `<event> <table>`, and what is missing without them. */
+/** The triggers that protect what never changes, as `<event> <table>`, and what is missing without them. */
 const TRIGGERS = {
   'INSERT cashback_entries': 'no trigger checks the signs of new entries in cashback_entries',
   'UPDATE cashback_entries': 'no trigger closes cashback_entries to UPDATE',
   'DELETE cashback_entries': 'no trigger closes cashback_entries to DELETE',
   'UPDATE audit_log': 'no trigger closes audit_log to UPDATE',
   'DELETE audit_log': 'no trigger closes audit_log to DELETE',
+  'UPDATE deployment': 'no trigger closes deployment to UPDATE',
+  'DELETE deployment': 'no trigger closes deployment to DELETE',
 };
 
 /** They are optional: not every server lets a migration create triggers. */

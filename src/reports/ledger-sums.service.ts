@@ -4,6 +4,7 @@ import { addDays, dayOf, startOfDay } from '../common/calendar-days.js';
 import { after, Clock, MINUTE_MS } from '../common/clock.js';
 import { doEach, type SweepProgress, type SweepTask } from '../common/sweep.js';
 import { ALL_MERCHANTS, sweptMerchants } from '../database/by-merchant.js';
+import { DatabaseServer } from '../database/database-server.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { LedgerPosition } from '../merchants/ledger-position.entity.js';
 import { Merchant } from '../merchants/merchant.entity.js';
@@ -34,6 +35,7 @@ export class LedgerSumsService implements SweepTask {
   constructor(
     private readonly unitOfWork: UnitOfWork,
     private readonly clock: Clock,
+    private readonly server: DatabaseServer,
   ) {}
 
   /**
@@ -41,24 +43,27 @@ export class LedgerSumsService implements SweepTask {
    * is added once.
    */
   async run(merchantId?: string): Promise<SweepProgress> {
+    const now = this.clock.now(merchantId);
+    // After the clock was read, because it can jump at any time. One that stands still is not this machine's.
+    if (merchantId === undefined) await this.server.check();
     const [merchants, parameters] = sweptMerchants(merchantId);
     const found = await this.unitOfWork.statement((manager) =>
-      manager.query<{ id: string; due_at: Date }[]>(due(merchants), [this.clock.now(merchantId), ...parameters]),
+      manager.query<{ id: string; due_at: Date }[]>(due(merchants), [now, ...parameters]),
     );
     let hasMore = false;
     await doEach(found, async ({ id }) => {
-      if (await this.unitOfWork.transaction((manager) => this.#sumNext(manager, id))) hasMore = true;
+      if (await this.unitOfWork.transaction((manager) => this.#sumNext(manager, id, now))) hasMore = true;
     });
     const [first] = found;
     return hasMore && first !== undefined ? { hasMore, doneUntil: first.due_at } : { hasMore };
   }
 
   /** @returns whether something was due, and no other instance does it. */
-  async #sumNext(manager: EntityManager, merchantId: string): Promise<boolean> {
+  async #sumNext(manager: EntityManager, merchantId: string, now: Date): Promise<boolean> {
     const lock = { mode: 'pessimistic_write', onLocked: 'skip_locked' } as const;
     const position = await manager.findOne(LedgerPosition, { where: { merchantId }, lock });
-    const overSince = after(this.clock.now(merchantId), -LATEST_COMMIT_MS);
-    if (position === null || position.dueAt > after(overSince, LATEST_COMMIT_MS)) return false;
+    const overSince = after(now, -LATEST_COMMIT_MS);
+    if (position === null || position.dueAt > now) return false;
     const { timeZone } = (await manager.findOneByOrFail(Merchant, { id: merchantId })).policy;
     const moveTo = (moved: Partial<LedgerPosition>): Promise<unknown> =>
       manager.update(LedgerPosition, { merchantId }, moved);

@@ -45,7 +45,7 @@ export class ClockLocks implements OnApplicationShutdown {
   during<T>(merchantId: string, work: () => Promise<T>): Promise<T> {
     const lockAndWork = (): Promise<T> =>
       this.#transaction(async (manager) => {
-        const { standsAt } = await this.#lock(manager, merchantId, 'pessimistic_read');
+        const { standsAt } = await this.#lock(manager, merchantId, 'LOCK IN SHARE MODE');
         return this.clock.during(merchantId, standsAt, work);
       }, false);
     return this.#queue.run(merchantId, lockAndWork);
@@ -62,7 +62,8 @@ export class ClockLocks implements OnApplicationShutdown {
   async duringAll<T>(work: () => Promise<T>): Promise<T> {
     if (!(await this.keepAll())) return work();
     return this.#transaction(async (manager) => {
-      this.clock.keep(await manager.find(MerchantClock, { where: STANDING, lock: { mode: 'pessimistic_read' } }));
+      await manager.query('SELECT 1 FROM sandbox_clocks WHERE stands_at IS NOT NULL LOCK IN SHARE MODE');
+      this.clock.keep(await manager.findBy(MerchantClock, STANDING));
       return work();
     }, false);
   }
@@ -77,7 +78,7 @@ export class ClockLocks implements OnApplicationShutdown {
     change: (clock: MerchantClock, manager: EntityManager) => Promise<Partial<MerchantClock>>,
   ): Promise<MerchantClock> {
     return this.#transaction(async (manager) => {
-      const clock = await this.#lock(manager, merchantId, 'pessimistic_write');
+      const clock = await this.#lock(manager, merchantId, 'FOR UPDATE');
       const changes = await change(clock, manager);
       if (Object.keys(changes).length > 0) await manager.update(MerchantClock, { merchantId }, changes);
       return { ...clock, ...changes };
@@ -94,13 +95,16 @@ export class ClockLocks implements OnApplicationShutdown {
     return this.#locks.transaction(work, isRetried);
   }
 
+  /** @param lock in words that MySQL and MariaDB have in common. TypeORM's for reading are those of MySQL. */
   async #lock(
     manager: EntityManager,
     merchantId: string,
-    mode: 'pessimistic_read' | 'pessimistic_write',
+    lock: 'LOCK IN SHARE MODE' | 'FOR UPDATE',
   ): Promise<MerchantClock> {
-    const find = (): Promise<MerchantClock | null> =>
-      manager.findOne(MerchantClock, { where: { merchantId }, lock: { mode } });
+    const find = async (): Promise<MerchantClock | null> => {
+      await manager.query(`SELECT 1 FROM sandbox_clocks WHERE merchant_id = ? ${lock}`, [merchantId]);
+      return manager.findOneBy(MerchantClock, { merchantId });
+    };
     const found = await find();
     if (found !== null) return found;
     await this.unitOfWork.statement((other) =>

@@ -5,6 +5,7 @@ import { OperatorGrantsService } from '../cashback/operator-grants.service.js';
 import { Clock, HOUR_MS, MINUTE_MS, SECOND_MS } from '../common/clock.js';
 import { DomainEvents, isFeedEvent } from '../common/domain-event.js';
 import type { SweepTask } from '../common/sweep.js';
+import { DatabaseServer } from '../database/database-server.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { DateEvents } from '../events/date-events.js';
 import { RetentionService } from '../events/retention.service.js';
@@ -23,7 +24,7 @@ const REST = 3;
 
 /**
  * Runs a task regularly, and without a pause while there is more. A task that can wait rests `rest` times as long as it
- * worked.
+ * worked. On a machine whose clock is wrong, nothing runs.
  */
 class Sweep {
   readonly #log = new Logger('Sweep');
@@ -36,6 +37,7 @@ class Sweep {
     private readonly name: string,
     private readonly task: SweepTask,
     private readonly clock: Clock,
+    private readonly server: DatabaseServer,
     private readonly intervalMs: number,
     private readonly rest: number,
   ) {
@@ -79,6 +81,7 @@ class Sweep {
 
   /** @returns whether there is more. */
   async #runTask(): Promise<boolean> {
+    await this.server.check();
     const now = this.clock.now();
     const { hasMore, doneUntil = now } = await this.task.run();
     this.#doneUntil = doneUntil;
@@ -131,9 +134,10 @@ export class SweepsService implements BeforeApplicationShutdown {
     events: DomainEvents,
     metrics: Metrics,
     clock: Clock,
+    server: DatabaseServer,
   ) {
     const sweep = (name: SweepName, task: SweepTask, intervalMs = SECOND_MS, rest = 0): Sweep =>
-      new Sweep(name, task, clock, intervalMs, rest);
+      new Sweep(name, task, clock, server, intervalMs, rest);
     this.#sweeps = {
       orders: sweep('orders', orders),
       credits: sweep('credits', credits),

@@ -55,7 +55,8 @@ describeIf(servers.length > 0, 'Other defaults of a server, because mysqld or ma
     let url: string;
 
     beforeAll(async () => {
-      await server.start({ durable: false });
+      const binaryLog = ['--log-bin=binlog', '--server-id=1', '--sync-binlog=0', '--log-bin-trust-function-creators=1'];
+      await server.start({ durable: false, options: binaryLog });
       operator = await mysql.createConnection(server.url.replace(/^mariadb:/, 'mysql:'));
       await operator.query("CREATE USER 'app'@'127.0.0.1' IDENTIFIED BY 'secret'");
       await operator.query("GRANT ALL ON cashback.* TO 'app'@'127.0.0.1'");
@@ -106,6 +107,31 @@ describeIf(servers.length > 0, 'Other defaults of a server, because mysqld or ma
       const { code, stderr } = await runNode('dist/src/admin.js', args, env);
       const taken = `the API user ${merchant.userId} has this email`;
       expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(taken) });
+    });
+
+    it('settings with which a crash loses what was answered are named at the start, when it is ready, and by reconcile', async () => {
+      const losses = ['innodb_flush_log_at_trx_commit', 'sync_binlog'].map(
+        (setting) => `${setting} is 0 and not 1: a crash of the database loses answered requests`,
+      );
+      const ready = async (on: Service): Promise<object> => (await new Client(on).get<object>('/health/ready')).body;
+      const live = await startService({
+        databaseUrl: url,
+        env: { NODE_ENV: 'production', WEBHOOK_ALLOW_PRIVATE: 'false' },
+      });
+      try {
+        for (const loss of losses) expect(live.logged.join('')).toContain(loss);
+        expect(await ready(live)).toEqual({ status: 'ok', warnings: losses });
+        const { code, stderr } = await runNode('dist/src/admin.js', ['reconcile'], { DATABASE_URL: url });
+        expect({ code, stderr }).toEqual({ code: 0, stderr: losses.map((loss) => `warning: ${loss}\n`).join('') });
+        // The databases of tests lose nothing that anybody needs.
+        expect(service.logged.join('')).not.toContain('a crash of the database');
+        expect(await ready(service)).toEqual({ status: 'ok' });
+        await operator.query('SET GLOBAL innodb_flush_log_at_trx_commit = 1, GLOBAL sync_binlog = 1');
+        while ('warnings' in (await ready(live))) await sleep(100);
+        expect(await ready(live)).toEqual({ status: 'ok' });
+      } finally {
+        await live.stop();
+      }
     });
 
     it('a read-only database returns 503 and is not ready, and the service recovers afterwards', async () => {

@@ -1,12 +1,16 @@
 import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import mysql from 'mysql2/promise';
 import { runNode } from '../support/build.js';
 import { startBuiltService } from '../support/built-service.js';
+import { aMerchant, anOrder } from '../support/factories.js';
 import { OwnServer, servers } from '../support/private-server.js';
 import { describeIf } from '../support/requirements.js';
+import { startService } from '../support/service.js';
 
 describeIf(servers.length > 0, 'TLS to the database, because mysqld or mariadbd is missing')(
   'a database server that requires TLS',
@@ -102,5 +106,45 @@ describeIf(servers.length > 0, 'TLS to the database, because mysqld or mariadbd 
         expect(await migrate(withTls({ 'ssl-mode': mode, ...ca }))).toMatchObject({ code: 0, stderr: '' });
       },
     );
+
+    it('a network that breaks connections, also in the middle of their TLS handshake, is 503 and not 500', async () => {
+      let isBroken = false;
+      let broken = 0;
+      const network = createServer((client) => {
+        const upstream = connect(Number(new URL(server.url).port), '127.0.0.1');
+        let sent = 0;
+        client.on('data', (data) => {
+          // What is sent first asks for TLS.
+          if (sent++ === 0 || !isBroken) upstream.write(data);
+          else [() => client.resetAndDestroy(), () => client.end(), () => client.end('not TLS')][broken++ % 3]!();
+        });
+        upstream.on('data', (data) => client.write(data));
+        for (const [one, other] of [
+          [client, upstream],
+          [upstream, client],
+        ] as const)
+          one.on('error', () => undefined).on('close', () => other.destroy());
+      });
+      await once(network.listen(0, '127.0.0.1'), 'listening');
+      const url = new URL(withTls({ 'ssl-mode': 'REQUIRED' }));
+      url.port = String((network.address() as AddressInfo).port);
+      await migrate(url.href);
+      const service = await startService({ databaseUrl: url.href });
+      try {
+        const merchant = await aMerchant(service);
+        const create = async (): Promise<number> => (await merchant.client.once.post('/orders', anOrder())).status;
+        isBroken = true;
+        for (let round = 0; round < 3; round++) {
+          const statuses = await Promise.all(Array.from({ length: 30 }, create));
+          expect(new Set(statuses)).toEqual(new Set([503]));
+        }
+        expect(service.logged.join('')).toMatch(/"code":"(HANDSHAKE_SSL_ERROR|ERR_SSL_\w+)"/);
+        isBroken = false;
+        await merchant.create();
+      } finally {
+        await service.stop();
+        network.close();
+      }
+    });
   },
 );

@@ -2,6 +2,9 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import mysql, { type Connection } from 'mysql2/promise';
+import { PERMISSIONS } from '../../src/common/caller.js';
+import { findingsOf } from '../support/expectations.js';
+import { aDocument, aMerchant, aUser } from '../support/factories.js';
 import { sqlOf } from '../support/sql-blocks.js';
 import { useService } from '../support/use-service.js';
 import { anEndpoint } from '../support/webhooks.js';
@@ -20,7 +23,7 @@ describe('the queries of docs/incidents.md', () => {
   const { service, merchant } = useService();
   let administrator: Connection;
   beforeAll(async () => {
-    administrator = await mysql.createConnection(service.databaseUrl);
+    administrator = await mysql.createConnection({ uri: service.databaseUrl, multipleStatements: true });
   });
   afterAll(() => administrator?.end());
 
@@ -57,5 +60,40 @@ describe('the queries of docs/incidents.md', () => {
     const { id } = await anEndpoint(merchant, { url: 'https://shop.example/hook' });
     const [endpoint] = await rowsOf(administrator, sqlOf(PAGE, 'the webhook endpoints'));
     expect(endpoint).toMatchObject({ id, merchant_id: merchant.id, status: 'active' });
+  });
+
+  it('a day that was closed too early, and wallets of the future, are right again after what the page says', async () => {
+    const hours = 26;
+    const shop = await aMerchant(service, { releaseDays: 1, timeZone: 'America/Sao_Paulo' });
+    const documents = [aDocument(), aDocument(), aDocument()];
+    for (const document of documents) await shop.completed({ document, total: '100.00' });
+    await shop.grant({ document: documents[0]!, amount: '5.00', available_on: null });
+    // The clock of an instance that nobody compares with the database's.
+    await service.clock.advance({ hours });
+    const later = await aUser(service, shop.id, PERMISSIONS);
+    await later.hold(await later.create({ document: documents[0]! }), '5.00');
+    await later.completed({ document: documents[1]!, total: '10.00' });
+    service.clock.skip(-hours * 3_600_000);
+    await shop.completed({ document: documents[2]!, total: '50.00' });
+    const findings = await findingsOf(service);
+    const rules = [
+      'the sums of a day are those of its ledger entries',
+      'a wallet is as old as its ID, and not younger than its sums, which are not of the future, and its first entry',
+      'the ledger of each merchant is summed up to an instant that is past',
+    ];
+    expect(new Set(findings.map(({ invariant }) => invariant))).toEqual(new Set(rules));
+
+    const ids = new Set(findings.flatMap(({ merchant_id: id }) => (typeof id === 'string' ? [id] : [])));
+    await administrator.query(sqlOf(PAGE, 'the days of merchants').replaceAll('<id>', [...ids].join("', '")));
+    await administrator.query(sqlOf(PAGE, 'wallets of the future'));
+    await service.clock.sweep();
+    const [from, to] = [-3, 3].map((days) => service.clock.inDays(days).toISOString().slice(0, 10));
+    const { total } = await shop.get<{ total: { closing: string } }>(`/reports/ledger?from=${from}&to=${to}&by=day`);
+    const { total: outstanding } = await shop.get<{ total: Record<string, string> }>('/reports/outstanding');
+    expect(outstanding.balance).toBe(total.closing);
+    // The wallet with an entry of the future, which cannot be changed.
+    expect(await findingsOf(service)).toMatchObject([{ invariant: rules[1] }]);
+    await service.clock.advance({ hours: hours - 24 });
+    expect(await findingsOf(service)).toEqual([]);
   });
 });

@@ -33,11 +33,11 @@ afterAll(async () => {
 });
 
 /** Makes the server return the error for each new order, on the connections that the condition selects. */
-const refuse = (errno: number, condition = 'TRUE'): Promise<unknown> =>
+const refuse = (errno: number, condition = 'TRUE', sqlState = 'HY000'): Promise<unknown> =>
   operator.query(`
     CREATE TRIGGER tr_refuse BEFORE INSERT ON orders FOR EACH ROW
     BEGIN
-      IF ${condition} THEN SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = ${errno}, MESSAGE_TEXT = 'refused'; END IF;
+      IF ${condition} THEN SIGNAL SQLSTATE '${sqlState}' SET MYSQL_ERRNO = ${errno}, MESSAGE_TEXT = 'refused'; END IF;
     END`);
 
 /** The number of statements that run on the database's other connections. */
@@ -52,9 +52,21 @@ describe('a database that rejects writes', () => {
   afterEach(() => operator.query('DROP TRIGGER IF EXISTS tr_refuse'));
 
   it.each([
+    ['a file that it cannot write', 3],
+    ['a file that it cannot open', 23],
     ['a full disk', 1021],
+    ['a binary log that it cannot write', 1026],
     ['a full table', 1114],
+    ['a full disk for temporary files', 1878],
+    ['a storage engine that failed', 1030],
     ['a storage engine that is read-only', 1036],
+    ['too little memory', 1041],
+    ['too many connections', 1040],
+    ['a table that the user may not write any more', 1142],
+    ['a commit that failed', 1180],
+    ['an InnoDB that only reads', 1874],
+    ['a commit that failed with an earlier one', 1964],
+    ['a connection that must use TLS', 3159],
     ['a database that the user may not use', 1044],
     ['a password that has changed', 1045],
     ['a Galera node without a quorum', 1047],
@@ -67,22 +79,28 @@ describe('a database that rejects writes', () => {
     ["MySQL's statement timeout", 3024],
     ['a server that left its group', 3032],
     ['Group Replication that cannot commit', 3100],
-    ['a new primary that does not have all changes yet', 3796],
-    ['a statement that ended while a new primary caught up', 3797],
-    ['a server that left its group while it caught up', 3798],
-  ])('POST /orders returns a retryable 503 when the database reports %s (%i)', async (_, errno) => {
-    await refuse(errno);
-    const order = anOrder();
-    const refused = await merchant.client.once.post('/orders', order);
-    expectProblem(refused, 503, 'unavailable');
-    expect({ retryable: refused.body.retryable, after: refused.headers.get('retry-after') }).toEqual({
-      retryable: true,
-      after: '1',
-    });
+    ['a new primary that does not have all changes yet', 3781],
+    ['a statement that ended while a new primary caught up', 3782],
+    ['a server that left its group while it caught up', 3783],
+    ['changes of others that it could not wait for', 3797],
+    ['offline mode with a reason', 6400],
+    ['a connection that others ended', 1158, '08S01'],
+  ] as [string, number, string?][])(
+    'POST /orders returns a retryable 503 when the database reports %s (%i)',
+    async (_, errno, sqlState = 'HY000') => {
+      await refuse(errno, 'TRUE', sqlState);
+      const order = anOrder();
+      const refused = await merchant.client.once.post('/orders', order);
+      expectProblem(refused, 503, 'unavailable');
+      expect({ retryable: refused.body.retryable, after: refused.headers.get('retry-after') }).toEqual({
+        retryable: true,
+        after: '1',
+      });
 
-    await operator.query('DROP TRIGGER tr_refuse');
-    expectCreation(await merchant.create(order).answer);
-  });
+      await operator.query('DROP TRIGGER tr_refuse');
+      expectCreation(await merchant.create(order).answer);
+    },
+  );
 
   it('GET /health/ready returns 503 while the disk is full and 200 after it has space again', async () => {
     await refuse(1114);

@@ -1,8 +1,9 @@
-import { readdirSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import mysql from 'mysql2/promise';
-import type { DataSource, MigrationInterface, QueryRunner } from 'typeorm';
+import { DataSource, type DataSourceOptions, type MigrationInterface, type QueryRunner } from 'typeorm';
 import { hasColumn, hasIndex } from '../../src/database/migration-steps.js';
 import { applyMigrations, revertMigration } from '../../src/database/migrations.js';
 import { createDataSource, SCHEMA } from '../../src/schema.js';
@@ -156,13 +157,27 @@ describe('migrations', () => {
     );
   });
 
+  it('no migration was edited: each file has the digest that was listed when it was added', () => {
+    // Where it was applied already, the schema would stay what it is. A new migration is a new line of the list.
+    const digests = readdirSync('migrations').map((file) => {
+      const digest = createHash('sha256').update(readFileSync(`migrations/${file}`)).digest('hex');
+      return `${digest}  ${file}`;
+    });
+    const listed = readFileSync('test/operations/migrations.sha256', 'utf8').trimEnd().split('\n');
+    expect(digests.sort()).toEqual(listed.sort());
+  });
+
   it('the migrations do nothing the second time', async () => {
     expect(await dataSource.showMigrations()).toBe(false);
     expect(await applyMigrations(dataSource, () => undefined)).toEqual([]);
   });
 
   it('the migrations create exactly the schema of the entities', async () => {
-    const { upQueries, downQueries } = await dataSource.driver.createSchemaBuilder().log();
+    // TypeORM's comparison, which the service never makes, has to know the server.
+    const type = database.url.startsWith('mariadb:') ? 'mariadb' : 'mysql';
+    const compared = await new DataSource({ ...dataSource.options, type } as DataSourceOptions).initialize();
+    const { upQueries, downQueries } = await compared.driver.createSchemaBuilder().log();
+    await compared.destroy();
     expect([...upQueries, ...downQueries].map(({ query }) => query)).toEqual([]);
   });
 
@@ -207,6 +222,18 @@ describe('migrations', () => {
       while ((await anyone.get('/health/ready')).status === 200) await sleep(100);
       expect(service.logged.join('')).toContain(`${SCHEMA.migrations.length} migrations have not been applied`);
       await service.dataSource.query('RENAME TABLE migrations_away TO migrations');
+    } finally {
+      await service.stop();
+    }
+  });
+
+  it('no row of deployment can be changed or deleted', async () => {
+    const service = await startService();
+    try {
+      const read = (): Promise<unknown[]> => service.dataSource.query('SELECT * FROM deployment');
+      for (const change of ["UPDATE deployment SET kind = 'sandbox'", 'DELETE FROM deployment'])
+        await expect(service.dataSource.query(change)).rejects.toThrow('a database is a sandbox or live for good');
+      expect(await read()).toEqual([{ id: 1, kind: 'live' }]);
     } finally {
       await service.stop();
     }

@@ -1,0 +1,91 @@
+import { openSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { makeTempFolder } from '../../tools/support/processes.mjs';
+import { AdminCommandLine } from '../support/admin.js';
+import { freePort, startBuiltService } from '../support/built-service.js';
+import { Client } from '../support/client.js';
+import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
+import { expectInvariants, expectProblem } from '../support/expectations.js';
+import { aDocument, aMerchant } from '../support/factories.js';
+import { aSandboxMerchant, SANDBOX } from '../support/sandbox.js';
+import { startService } from '../support/service.js';
+import { useService } from '../support/use-service.js';
+import { rowsOf } from '../support/wallets.js';
+
+const HOUR_MS = 3_600_000;
+
+describe('a machine whose clock is not that of the database', () => {
+  const { service, merchant } = useService({ merchant: (on) => aMerchant(on, { orderTtlMinutes: 30 }) });
+
+  it('26 hours ahead, an instance is not ready, expires nothing and closes no day; two minutes behind, it is not ready', async () => {
+    const folder = makeTempFolder('cashback-clock');
+    const [clock, log] = [path.join(folder, 'clock'), path.join(folder, 'log')];
+    const set = (aheadMs: number): void => writeFileSync(clock, String(aheadMs));
+    set(26 * HOUR_MS);
+    await merchant.completed();
+    const due = await merchant.create();
+    const port = await freePort();
+    const starting = startBuiltService(
+      service.databaseUrl,
+      {
+        PORT: String(port),
+        NODE_OPTIONS: `--import=${pathToFileURL(path.resolve('test/support/wrong-clock.mjs')).href}`,
+        WRONG_CLOCK: clock,
+      },
+      openSync(log, 'w'),
+    );
+    starting.catch(() => undefined);
+    const client = new Client({ url: `http://127.0.0.1:${port}` }).once;
+    const sweeps = ['orders', 'credits', 'available', 'expiring', 'retention', 'events', 'webhooks', 'ledger_sums'];
+    for (const sweep of sweeps) while (!readFileSync(log, 'utf8').includes(`"sweep":"${sweep}"`)) await sleep(100);
+    const refused = expectProblem(await client.get('/health/ready'), 503, 'unavailable');
+    expect(refused.detail).toMatch(/^this machine's clock says 20\S+Z, and the database's 20\S+Z$/);
+    const [here, there] = refused.detail.match(/20\S+Z/g)!.map((at) => Date.parse(at));
+    expect(Math.round((here! - there!) / HOUR_MS)).toBe(26);
+    const metrics = (await client.get<string>('/metrics')).body;
+    expect(Number(/^database_clock_difference_seconds ([\d.]+)$/m.exec(metrics)?.[1])).toBeGreaterThan(93_000);
+
+    expect((await merchant.order(due)).status).toBe('pending');
+    expect(await rowsOf(service, 'SELECT day FROM ledger_days')).toEqual([]);
+    expect(await rowsOf(service, 'SELECT 1 FROM ledger_positions WHERE summed_until > UTC_TIMESTAMP()')).toEqual([]);
+    await expectInvariants(service);
+
+    set(0);
+    const instance = await starting;
+    while ((await rowsOf(service, 'SELECT 1 FROM event_outbox')).length > 0) await sleep(100);
+    set(-120_000);
+    while ((await client.get('/health/ready')).status === 200) await sleep(100);
+    set(0);
+    while ((await client.get('/health/ready')).status === 503) await sleep(100);
+    await instance.stop();
+  });
+});
+
+describe.each(['mysql', 'mariadb'])('a URL that begins with %s://, whatever the server is', (scheme) => {
+  let database: TestDatabase;
+  let url: string;
+  beforeAll(async () => {
+    database = await createMigratedDatabase();
+    url = database.url.replace(/^\w+/, scheme);
+  });
+  afterAll(() => database.drop());
+
+  it('a sandbox, its clocks and the command line work', async () => {
+    const service = await startService({ databaseUrl: url, env: SANDBOX });
+    try {
+      const shop = await aSandboxMerchant(service, { release_days: 0 });
+      const document = aDocument();
+      await shop.completed({ document });
+      await shop.move({ now: new Date(Date.now() + 48 * HOUR_MS).toISOString() });
+      await shop.refund(await shop.completed({ document }), '10.00');
+      const admin = new AdminCommandLine(service);
+      await admin.json('cashback', 'grant', '--merchant', shop.id, '--document', document, '--amount', '1.00');
+      expect(await admin.json('reconcile')).toMatchObject({ wallets: 1, orders: 2, findings: 0 });
+    } finally {
+      await service.stop();
+    }
+  });
+});
