@@ -90,13 +90,29 @@ readme_on_node() {
   use_node "$1" && count bash -c 'npm ci && npm test'
 }
 
-# Runs a command as if it were another time, on which also its database, browser and other programs agree. Pauses and
-# time limits stay real, so they use the monotonic clock. Certificates may have expired: nothing is downloaded.
+# Runs a command as if it were another time, with its database, browser and other programs. The monotonic clock of pauses
+# and time limits stays real. At that time, certificates may have expired: the command may not download anything.
 # $1: the time, as `date` reads it; the rest: a command
 at_time() {
   local seconds=$(($(date -d "$1" +%s) - $(date +%s)))
   shift
-  FAKETIME_DONT_FAKE_MONOTONIC=1 FAKETIME_FORCE_MONOTONIC_FIX=0 faketime -f "$(printf '%+ds' "$seconds")" "$@"
+  mkdir -p "$logs/at-time"
+  # Python sleeps until an instant of the monotonic clock, which libfaketime moves in any case.
+  wrap python3 FAKETIME_DONT_FAKE_MONOTONIC=0
+  # Redis does not start with libfaketime. It is not asked for the time.
+  wrap redis-server -u LD_PRELOAD
+  # Without FAKETIME_FORCE_MONOTONIC_FIX=0, Chromium waits forever.
+  PATH="$logs/at-time:$PATH" FAKETIME_DONT_FAKE_MONOTONIC=1 FAKETIME_FORCE_MONOTONIC_FIX=0 \
+    faketime -f "$(printf '%+ds' "$seconds")" "$@"
+}
+
+# Writes a program that runs one of the same name with another environment.
+# $1: the program; the rest: options of `env`
+wrap() {
+  local program
+  program=$(command -v "$1") || return
+  printf '#!/bin/sh\nexec env %s %s "$@"\n' "${*:2}" "$program" >"$logs/at-time/$1"
+  chmod +x "$logs/at-time/$1"
 }
 
 # Prints the first of the coming days that `date` prints as given.
