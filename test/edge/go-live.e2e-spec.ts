@@ -13,6 +13,8 @@ import { describeIf } from '../support/requirements.js';
 import { TEST_SECRET } from '../support/service.js';
 import { hasShell, Shell } from '../support/shell.js';
 
+const FLUSH = 'innodb_flush_log_at_trx_commit';
+
 const read = (file: string): string => readFileSync(file, 'utf8');
 const PAGE = read('docs/go-live.md');
 
@@ -40,6 +42,7 @@ describeAll('a service that went live', () => {
   const PASSWORD = 'only-in-this-test';
   let database: TestDatabase;
   let root: mysql.Connection;
+  let flush: number;
   let users: string[];
   let folder: string;
   let service: BuiltService;
@@ -57,6 +60,10 @@ describeAll('a service that went live', () => {
     folder = makeTempFolder('cashback-go-live');
     database = await createDatabase();
     root = await mysql.createConnection(database.url.replace(/^mariadb:/, 'mysql:'));
+    // As the page demands. The server of the tests is faster.
+    const [rows] = await root.query<mysql.RowDataPacket[]>(`SELECT @@${FLUSH} AS flush`);
+    flush = Number(rows[0]?.flush);
+    await root.query(`SET GLOBAL ${FLUSH} = 1`);
     const name = new URL(database.url).pathname.slice(1);
     const prefix = name.replace('cashback_test', 'u');
     users = [prefix, `${prefix}_migrations`];
@@ -99,6 +106,7 @@ describeAll('a service that went live', () => {
     await edge?.stop();
     await service?.stop();
     for (const user of users ?? []) await root.query(`DROP USER ${user}`);
+    await root?.query(`SET GLOBAL ${FLUSH} = ${flush}`);
     await root?.end();
     await database?.drop();
     rmSync(folder, { recursive: true, force: true });

@@ -167,7 +167,8 @@ describeWithEdge('an upgrade of two instances behind the edge, under load', () =
   it('an order from before the upgrade is unchanged, and the rules of the money hold', async () => {
     const { id } = before as { id: string };
     expect(await send(200, 'GET', `/orders/${id}`)).toEqual(before);
-    const reconciled = await runNode('dist/src/admin.js', ['reconcile'], { DATABASE_URL: database.url });
+    const env = { NODE_ENV: 'test', DATABASE_URL: database.url };
+    const reconciled = await runNode('dist/src/admin.js', ['reconcile'], env);
     expect(reconciled).toMatchObject({ code: 0, stderr: '' });
   });
 });

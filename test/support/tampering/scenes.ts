@@ -193,7 +193,8 @@ async function makeRenewed(service: Service, merchant: TestMerchant, note: Note)
 }
 
 /**
- * An order that was refunded, and gets another customer: of the 6.75 that are left, 3.50 were spent, so 3.25 move. Then it is refunded again. The other order (`stayed`) had nothing that could move.
+ * An order that was refunded, and gets another customer: of the 6.75 that are left, 3.50 were spent, so 3.25 move. Then
+ * it is refunded again. The other order (`stayed`) had nothing that could move.
  */
 async function makeMoved(merchant: TestMerchant, note: Note): Promise<void> {
   const order = await merchant.completed({ store: 'SP-014' });
