@@ -160,7 +160,9 @@ describe('migrations', () => {
   it('no migration was edited: each file has the digest that was listed when it was added', () => {
     // Where it was applied already, the schema would stay what it is. A new migration is a new line of the list.
     const digests = readdirSync('migrations').map((file) => {
-      const digest = createHash('sha256').update(readFileSync(`migrations/${file}`)).digest('hex');
+      const digest = createHash('sha256')
+        .update(readFileSync(`migrations/${file}`))
+        .digest('hex');
       return `${digest}  ${file}`;
     });
     const listed = readFileSync('test/operations/migrations.sha256', 'utf8').trimEnd().split('\n');

@@ -384,7 +384,7 @@ describe('POST /orders/{id}/refunds with items', () => {
     await refundItems(bounded, of('c')).refused(409, 'invalid_transition');
   });
 
-  it('an amended order gives back the items that it was completed with', async () => {
+  it('an amended order returns the items that it was completed with', async () => {
     const order = await merchant.create({ items: [{ id: 'tv', price: '150.00' }] });
     const items = [
       { id: 'radio', price: '60.00' },

@@ -154,7 +154,7 @@ export class EntryDto {
   @ApiId({ nullable: true })
   readonly credit_id!: string | null;
 
-  /** The grant that gave the customer this credit; null if an order earned it, or a refund returned it as a new credit. */
+  /** The grant that gave the customer this credit; null if an order earned it, or a refund made it as a new credit. */
   @ApiId({ nullable: true })
   readonly grant_id!: string | null;
 
