@@ -79,70 +79,26 @@ export const isTimeLimit = (error: unknown): boolean => has(TIME_LIMIT, error);
 
 /** What the server cannot do now. Besides, errors below 1000 are of its files, and the class 08 of connections. */
 const UNAVAILABLE = new Set([
-  ...TIME_LIMIT,
   // Files: ER_CANT_CREATE_FILE, ER_CANT_OPEN_FILE, ER_ERROR_ON_READ, ER_GET_ERRNO (of the engine), ER_IO_READ_ERROR
-  1004,
-  1016,
-  1024,
-  1030,
-  1810,
+  1004, 1016, 1024, 1030, 1810,
   // Memory: ER_OUTOFMEMORY, ER_OUT_OF_SORTMEMORY, ER_OUT_OF_RESOURCES, ER_ENGINE_OUT_OF_MEMORY, ER_CAPACITY_EXCEEDED
-  1037,
-  1038,
-  1041,
-  3015,
-  3170,
+  1037, 1038, 1041, 3015, 3170,
   // Locks: ER_LOCK_TABLE_FULL, ER_TOO_MANY_CONCURRENT_TRXS, ER_LOCK_ABORTED, ER_MDL_OUT_OF_RESOURCES
-  1206,
-  1637,
-  1689,
-  3985,
+  1206, 1637, 1689, 3985,
   // Connections: ER_CON_COUNT_ERROR, ER_HOST_IS_BLOCKED, ER_CANT_CREATE_THREAD, ER_TOO_MANY_USER_CONNECTIONS,
   // ER_USER_LIMIT_REACHED, ER_DA_GLOBAL_CONN_LIMIT, ER_DA_CONN_LIMIT
-  1040,
-  1129,
-  1135,
-  1203,
-  1226,
-  4081,
-  4082,
+  1040, 1129, 1135, 1203, 1226, 4081, 4082,
   // The service's user, on a new primary or after a change: ER_DBACCESS_DENIED_ERROR, ER_ACCESS_DENIED_ERROR,
   // ER_BAD_DB_ERROR, ER_HOST_NOT_PRIVILEGED, ER_TABLEACCESS_DENIED_ERROR, ER_COLUMNACCESS_DENIED_ERROR,
   // ER_ACCESS_DENIED_NO_PASSWORD_ERROR, ER_SECURE_TRANSPORT_REQUIRED; a password that expired, a locked account
-  1044,
-  1045,
-  1049,
-  1130,
-  1142,
-  1143,
-  1698,
-  3159,
-  1820,
-  1862,
-  3118,
-  3955,
-  4150,
-  4151,
+  1044, 1045, 1049, 1130, 1142, 1143, 1698, 3159, 1820, 1862, 3118, 3955, 4150, 4151,
   // Ended: ER_SERVER_SHUTDOWN, ER_NORMAL_SHUTDOWN, ER_GOT_SIGNAL, ER_SHUTDOWN_COMPLETE, ER_SERVER_ISNT_AVAILABLE,
   // ER_QUERY_INTERRUPTED, ER_CONNECTION_KILLED, ER_SESSION_WAS_KILLED, ER_CLIENT_INTERACTION_TIMEOUT
-  1053,
-  1077,
-  1078,
-  1079,
-  3168,
-  1317,
-  1927,
-  3169,
-  4031,
+  1053, 1077, 1078, 1079, 3168, 1317, 1927, 3169, 4031,
   // Commits: ER_ERROR_DURING_COMMIT, ER_ERROR_DURING_ROLLBACK, ER_ERROR_DURING_FLUSH_LOGS, ER_PRIOR_COMMIT_FAILED
-  1180,
-  1181,
-  1182,
-  1964,
+  1180, 1181, 1182, 1964,
   // Binary log: ER_BINLOG_ROW_LOGGING_FAILED, ER_BINLOG_FATAL_ERROR, ER_BINLOG_LOGGING_IMPOSSIBLE
-  1534,
-  1593,
-  1598,
+  1534, 1593, 1598,
 ]);
 
 /** The database does not have what this version needs: its migrations have not been applied. */
@@ -160,8 +116,8 @@ export function isUnavailable(error: unknown): boolean {
   if (fatal === true || code === 'PROTOCOL_SEQUENCE_TIMEOUT' || (errno > 0 && errno < 1000)) return true;
   // ER_NET_PACKET_TOO_LARGE, which no retry changes, has that class too.
   if (sqlState.startsWith('08') && errno !== 1153) return true;
-  if (has(UNAVAILABLE, error) || isNotMigrated(error) || isReadOnly(error) || isDiskFull(error) || lockConflict(error))
-    return true;
+  if (has(UNAVAILABLE, error) || isTimeLimit(error) || isNotMigrated(error) || isReadOnly(error)) return true;
+  if (isDiskFull(error) || lockConflict(error)) return true;
   // mysql2 gives these no code.
   const message = error instanceof Error ? error.message : '';
   return /Queue limit reached|Pool is closed|in closed state/i.test(message);

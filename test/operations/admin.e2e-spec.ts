@@ -307,7 +307,7 @@ describe('admin commands for permissions', () => {
   it('no user is named as the operator, or gets a common password', async () => {
     const { id } = await admin.json('merchant', 'create', '--name', 'Loja');
     const create = ['user', 'create', '--merchant', id, '--email', 'named@shop.example', '--name'];
-    expect(await admin.refusal(...create, ' Operator')).toContain('the name of the operator');
+    expect(await admin.refusal(...create, 'Operator')).toContain('the name of the operator');
     expect(await admin.refusal(...create, 'API', '--password', 'qwerty123456')).toContain('most common passwords');
     await admin.json(...create, 'API');
     expect(await admin.refusal('user', 'rename', 'named@shop.example', 'operator')).toContain(

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import mysql from 'mysql2/promise';
 import { DataSource, type DataSourceOptions, type MigrationInterface, type QueryRunner } from 'typeorm';
-import { hasColumn, hasIndex } from '../../src/database/migration-steps.js';
+import { hasColumn, hasConstraint, hasIndex } from '../../src/database/migration-steps.js';
 import { applyMigrations, revertMigration } from '../../src/database/migrations.js';
 import { createDataSource, SCHEMA } from '../../src/schema.js';
 import { AdminCommandLine } from '../support/admin.js';
@@ -91,6 +91,12 @@ describe('migrations', () => {
   it('a text that is compared cannot end in a blank, and a database that has some is not migrated and keeps them', async () => {
     const service = await startService();
     const migrating = await createDataSource(service.databaseUrl).initialize();
+    /** Reverts the migration, and those after it. */
+    const revertBefore = async (): Promise<void> => {
+      const runner = migrating.createQueryRunner();
+      while (await hasConstraint(runner, 'ck_orders_store')) await revertMigration(migrating, () => undefined);
+      await runner.release();
+    };
     try {
       const merchant = await aMerchant(service);
       const order = await merchant.create({ store: 'SP-014' });
@@ -99,7 +105,7 @@ describe('migrations', () => {
         query(`UPDATE orders SET store = '${store}' WHERE id = '${order.id}'`);
       for (const store of ['SP-014 ', ' ']) await expect(set(store)).rejects.toThrow('ck_orders_store');
       for (const store of ['', 'SP-014', ' SP']) await set(store);
-      await revertMigration(migrating, () => undefined);
+      await revertBefore();
       const reverted = await describeSchema(migrating);
       await set('SP-014 ');
       await expect(applyMigrations(migrating, () => undefined)).rejects.toThrow(
@@ -112,9 +118,10 @@ describe('migrations', () => {
       await set('SP-014');
       // As if the process had been killed after its first statement.
       await query("ALTER TABLE orders ADD CONSTRAINT ck_orders_store CHECK (store NOT LIKE '% ')");
-      expect(await applyMigrations(migrating, () => undefined)).toHaveLength(1);
+      const done = await applyMigrations(migrating, () => undefined);
+      expect(done).toContain('CheckEndsOfTexts1764288000002');
       await query('ALTER TABLE orders DROP CONSTRAINT ck_orders_store');
-      await revertMigration(migrating, () => undefined);
+      for (const _migration of done) await revertMigration(migrating, () => undefined);
       expect(await describeSchema(migrating)).toEqual(reverted);
     } finally {
       await migrating.destroy();

@@ -253,6 +253,8 @@ describe('PUT /orders/{id} with a hold', () => {
     const document = aDocument();
     const earning = await shop.create({ document, total: '1000.00' });
     await shop.complete(earning);
+    await shop.completed({ document, earn_amount: '0.00' }, { redeem: '50.00' });
+    await shop.credit(document, '50.00');
     const order = await shop.create({ document });
     await shop.hold(order, '50.00');
     await shop.refund(earning, '1000.00');

@@ -234,6 +234,8 @@ describe('who made a change', () => {
     for (const isCancelled of [true, false]) {
       const sold = await shop.completed();
       const { document } = sold;
+      await shop.completed({ document, earn_amount: '0.00' }, { redeem: '7.50' });
+      await shop.credit(document, '7.50');
       const order = await shop.create({ document });
       await shop.hold(order, '7.50');
       await shop.refund(sold, '150.00');
