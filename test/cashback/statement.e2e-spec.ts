@@ -134,6 +134,8 @@ describe('the order of the lines of one operation', () => {
     const document = aDocument();
     const earning = await merchant.completed({ document, total: '1000.00' });
     await service.clock.advance({ days: 10 });
+    await merchant.completed({ document, earn_amount: '0.00' }, { redeem: '50.00' });
+    await merchant.credit(document, '50.00');
     const order = await merchant.create({ document });
     await merchant.hold(order, '50.00');
     await refund(earning, 'DEV-1', '200.00');

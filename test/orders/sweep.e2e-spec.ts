@@ -150,6 +150,9 @@ describe('the sweep of orders that are due', () => {
     const document = aDocument();
     const shop = await aLongLivedMerchant(service, { redeemShareBps: 10_000, earnRateBps: 10_000, releaseDays: 0 });
     const earned = await shop.completed({ document, total: '10.00', payment_methods: [] });
+    const spent = { document, total: '10.00', payment_methods: [], earn_amount: '0.00' };
+    await shop.completed(spent, { redeem: '10.00' });
+    await shop.credit(document, '10.00');
     const order = await shop.create({ document });
     await shop.hold(order, '10.00');
     const refund = { external_id: 'R-1', amount: '10.00' };
