@@ -1426,7 +1426,7 @@ export type Entry = {
      */
     credit_id: string | null;
     /**
-     * The grant that gave the customer this credit; null if an order earned it, or a refund returned it as a new credit.
+     * The grant that gave the customer this credit; null if an order earned it, or a refund made it as a new credit.
      */
     grant_id: string | null;
     /**
