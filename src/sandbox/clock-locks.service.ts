@@ -4,11 +4,17 @@ import { DomainEvents } from '../common/domain-event.js';
 import { type FairQueue, queueForConnections } from '../common/fair-queue.js';
 import { Config } from '../config/config.js';
 import { dataSourceOptions } from '../database/data-source.js';
+import { columnNames, type Row, toEntity } from '../database/rows.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { EventSweep } from '../events/event.entity.js';
 import { Merchant } from '../merchants/merchant.entity.js';
 import { MerchantClock } from './sandbox-clock.entity.js';
 import { SandboxClock } from './sandbox-clock.js';
+
+/** Locks in words that MySQL and MariaDB have in common. TypeORM's for reading are those of MySQL. */
+const FOR_READING = 'LOCK IN SHARE MODE';
+const FOR_WRITING = 'FOR UPDATE';
+type Lock = typeof FOR_READING | typeof FOR_WRITING;
 
 const STANDING = { standsAt: Not(IsNull()) };
 
@@ -45,7 +51,7 @@ export class ClockLocks implements OnApplicationShutdown {
   during<T>(merchantId: string, work: () => Promise<T>): Promise<T> {
     const lockAndWork = (): Promise<T> =>
       this.#transaction(async (manager) => {
-        const { standsAt } = await this.#lock(manager, merchantId, 'LOCK IN SHARE MODE');
+        const { standsAt } = await this.#lock(manager, merchantId, FOR_READING);
         return this.clock.during(merchantId, standsAt, work);
       }, false);
     return this.#queue.run(merchantId, lockAndWork);
@@ -62,8 +68,7 @@ export class ClockLocks implements OnApplicationShutdown {
   async duringAll<T>(work: () => Promise<T>): Promise<T> {
     if (!(await this.keepAll())) return work();
     return this.#transaction(async (manager) => {
-      await manager.query('SELECT 1 FROM sandbox_clocks WHERE stands_at IS NOT NULL LOCK IN SHARE MODE');
-      this.clock.keep(await manager.findBy(MerchantClock, STANDING));
+      this.clock.keep(await readLocked(manager, 'stands_at IS NOT NULL', [], FOR_READING));
       return work();
     }, false);
   }
@@ -78,7 +83,7 @@ export class ClockLocks implements OnApplicationShutdown {
     change: (clock: MerchantClock, manager: EntityManager) => Promise<Partial<MerchantClock>>,
   ): Promise<MerchantClock> {
     return this.#transaction(async (manager) => {
-      const clock = await this.#lock(manager, merchantId, 'FOR UPDATE');
+      const clock = await this.#lock(manager, merchantId, FOR_WRITING);
       const changes = await change(clock, manager);
       if (Object.keys(changes).length > 0) await manager.update(MerchantClock, { merchantId }, changes);
       return { ...clock, ...changes };
@@ -95,21 +100,28 @@ export class ClockLocks implements OnApplicationShutdown {
     return this.#locks.transaction(work, isRetried);
   }
 
-  /** @param lock in words that MySQL and MariaDB have in common. TypeORM's for reading are those of MySQL. */
-  async #lock(
-    manager: EntityManager,
-    merchantId: string,
-    lock: 'LOCK IN SHARE MODE' | 'FOR UPDATE',
-  ): Promise<MerchantClock> {
-    const find = async (): Promise<MerchantClock | null> => {
-      await manager.query(`SELECT 1 FROM sandbox_clocks WHERE merchant_id = ? ${lock}`, [merchantId]);
-      return manager.findOneBy(MerchantClock, { merchantId });
-    };
+  async #lock(manager: EntityManager, merchantId: string, lock: Lock): Promise<MerchantClock> {
+    const find = async (): Promise<MerchantClock | undefined> =>
+      (await readLocked(manager, 'merchant_id = ?', [merchantId], lock))[0];
     const found = await find();
-    if (found !== null) return found;
+    if (found !== undefined) return found;
     await this.unitOfWork.statement((other) =>
       other.query('INSERT IGNORE INTO sandbox_clocks (merchant_id) VALUES (?)', [merchantId]),
     );
     return (await find())!;
   }
+}
+
+async function readLocked(
+  manager: EntityManager,
+  condition: string,
+  parameters: unknown[],
+  lock: Lock,
+): Promise<MerchantClock[]> {
+  const columns = columnNames(manager, MerchantClock).join(', ');
+  const rows = await manager.query<Row[]>(
+    `SELECT ${columns} FROM sandbox_clocks WHERE ${condition} ${lock}`,
+    parameters,
+  );
+  return rows.map((row) => toEntity(manager, MerchantClock, row));
 }

@@ -53,7 +53,7 @@ describe('`order show`', () => {
     expect(text).toMatch(/^policy.earn_rate +7.5%$/m);
     expect(text).toMatch(/\n\nitems\nid +price +quantity +description\nsku-1 +100.00 +1 +Café em grãos\n\n/);
     expect(text).toMatch(
-      /\n\nrefunds\nexternal_id +order_external_id +amount +eligible_amount +cashback_returned +cashback_taken_back +amount_to_pay_back +created_at +created_by.name\nDEV-2 +\S+ +10.00 +10.00 +1.00 +\S+ +9.00 +\d{4}-\d\d-\d\d \d\d:\d\d:\d\d-03:00 +User \S+\n\nentries\nseq +kind /,
+      /\n\nrefunds\nexternal_id +order_external_id +amount +eligible_amount +items +rest +cashback_returned +cashback_taken_back +amount_to_pay_back +created_at +created_by.name\nDEV-2 +\S+ +10.00 +10.00 +\[\] +false +1.00 +\S+ +9.00 +\d{4}-\d\d-\d\d \d\d:\d\d:\d\d-03:00 +User \S+\n\nentries\nseq +kind /,
     );
     expect(shown.at(-1)).toBe('at most 1 row of each list; for more, use --limit');
     expect(text).not.toContain('DEV-1');

@@ -24,8 +24,13 @@ describe('the operator of a sandbox', () => {
     await shop.move({ now: new Date(Date.now() + Math.max(days, 1) * DAY_MS).toISOString() });
     // As if days had passed since.
     const passed = days < 0 ? 1 - days : 0;
-    const dates = { sandbox_clocks: 'stands_at', event_sweeps: 'done_until', ledger_positions: 'summed_until' };
-    for (const [table, column] of Object.entries(dates)) {
+    const dates = [
+      ['sandbox_clocks', 'stands_at'],
+      ['event_sweeps', 'done_until'],
+      ['ledger_positions', 'summed_until'],
+      ['ledger_positions', 'due_at'],
+    ] as const;
+    for (const [table, column] of dates) {
       const sql = `UPDATE ${table} SET ${column} = ${column} - INTERVAL ? DAY WHERE merchant_id = ?`;
       await rowsOf(service, sql, [passed, shop.id]);
     }

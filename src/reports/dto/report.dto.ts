@@ -13,7 +13,7 @@ function IsQueryWord(words: readonly string[]): PropertyDecorator {
   const isWord = IsIn(words, { message: `must be ${words.join(' or ')}` });
   return (target, member) => {
     isWord(target, member);
-    ApiProperty({ type: String, enum: words, example: words[0], required: false })(target, member);
+    ApiProperty({ type: String, enum: words, required: false })(target, member);
   };
 }
 
