@@ -34,6 +34,7 @@ const builder = await context({
   outdir: FOLDER,
   bundle: true,
   minify: true,
+  charset: 'utf8',
   metafile: true,
   format: 'esm',
   target: 'es2022',

@@ -1,5 +1,5 @@
 import type { SandboxClock } from '@cashback/client';
-import { useSyncExternalStore } from 'preact/compat';
+import { useEffect, useState } from 'preact/hooks';
 
 let clock: SandboxClock | null = null;
 /** How many milliseconds a running clock is ahead of that of the browser. */
@@ -18,13 +18,20 @@ export function setClock(next: SandboxClock | null): void {
   listeners.forEach((listener) => listener());
 }
 
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
+/** Returns what a function reads of the clock. What uses it is drawn again when that changes. */
+function useOfClock<T>(read: () => T): T {
+  const [, draw] = useState(read);
+  useEffect(() => {
+    const listener = (): void => draw(read);
+    listeners.add(listener);
+    // It may have changed since this was drawn.
+    listener();
+    return () => void listeners.delete(listener);
+  }, []);
+  return read();
 }
 
-export const useClock = (): SandboxClock | null => useSyncExternalStore(subscribe, getClock);
+export const useClock = (): SandboxClock | null => useOfClock(getClock);
 
 /** @returns a text that changes when the clock was moved: then everything can be different */
-export const useMoves = (): string =>
-  useSyncExternalStore(subscribe, () => (clock?.frozen ? `${clock.now} ${clock.moving}` : ''));
+export const useMoves = (): string => useOfClock(() => (clock?.frozen ? `${clock.now} ${clock.moving}` : ''));

@@ -1,7 +1,6 @@
 import { CashbackError, type By, type Order } from '@cashback/client';
 import { type ComponentChildren, createContext, Fragment, type JSX } from 'preact';
-import { memo } from 'preact/compat';
-import { useContext, useEffect, useId, useRef, useState } from 'preact/hooks';
+import { useContext, useEffect, useId, useMemo, useRef, useState } from 'preact/hooks';
 import { isDocument } from '../../src/common/document.js';
 import { documentText, money, t } from './format.js';
 import { notify } from './session.js';
@@ -111,7 +110,9 @@ export function Table<T>(props: TableProps<T>): JSX.Element {
 }
 
 // A page that was drawn is not drawn again when the next one comes, and not laid out while it is out of sight.
-const Chunk = memo<typeof PlainTable>(PlainTable, (before, after) => before.rows === after.rows);
+function Chunk<T>(props: Parameters<typeof PlainTable<T>>[0]): JSX.Element {
+  return useMemo(() => <PlainTable {...props} />, [props.rows]);
+}
 
 /** A list of the API. More is loaded at its end, when that is in sight or by the button. */
 export function PagedTable<T>(props: {

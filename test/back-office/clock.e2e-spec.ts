@@ -157,14 +157,14 @@ describeInBrowser('The clock in the back office', () => {
       await dialog.getByText(`The clock is at Jan 4, ${NEXT_YEAR}, 12:30 AM.`).waitFor();
       expect(await dialog.getByRole('progressbar').count()).toBe(1);
       await page.keyboard.press('Escape');
-      await strip(page).getByText('the clock is moving').waitFor();
+      await strip(page).getByText('the clock is moving', { exact: true }).waitFor();
       await strip(page).getByText(`Jan 4, ${NEXT_YEAR}, 12:30 AM`).waitFor();
       // What was chosen is still there.
       dialog = await openDialog(page, 'Continue move');
       await dialog.getByText('The last move is not done.').waitFor();
       expect(await dialog.getByLabel('Day', { exact: true }).inputValue()).toBe(`${NEXT_YEAR}-01-12`);
       await page.reload();
-      await strip(page).getByText('the clock is moving').waitFor();
+      await strip(page).getByText('the clock is moving', { exact: true }).waitFor();
       dialog = await openDialog(page, 'Continue move');
       await choose(dialog, 'Day', `${NEXT_YEAR}-01-12`, 'a day');
       await confirm(dialog);
