@@ -317,6 +317,7 @@ describe('POST /auth/password', () => {
     ['a lone surrogate', `${NEXT}\ud800`],
     ['a common password', 'qwerty123456'],
     ['a common password in capitals', 'QWERTY123456'],
+    ['the 3,000th of the most common ones', 'eveningcucumber'],
   ])('POST /auth/password returns 400 for a new password of %s', async (_, next) => {
     const refused = await changePassword(PASSWORD, next);
     expectProblem(refused, 400, 'validation_failed');
