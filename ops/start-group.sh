@@ -40,8 +40,9 @@ bootstrap() {
   DATABASE_HOST=$1 bash /create-users.sh
   on "$1" "CREATE USER IF NOT EXISTS replication@'%' IDENTIFIED BY '$MYSQL_ROOT_PASSWORD';
     GRANT REPLICATION SLAVE, CONNECTION_ADMIN, BACKUP_ADMIN, GROUP_REPLICATION_STREAM ON *.* TO replication@'%';
-    -- For the checks of HAProxy: without a password, and without privileges.
-    CREATE USER IF NOT EXISTS haproxy@'%'"
+    -- For the checks of HAProxy: without a password.
+    CREATE USER IF NOT EXISTS haproxy@'%';
+    GRANT SELECT ON performance_schema.replication_group_members TO haproxy@'%'"
 }
 
 join_group() {

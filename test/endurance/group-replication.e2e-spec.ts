@@ -34,7 +34,6 @@ describeIf(server, 'Group Replication, because mysqld or haproxy is missing (TES
     beforeAll(async () => {
       cluster = new GroupReplication(server!);
       await cluster.start();
-      await onNode(0, "CREATE USER haproxy@'%'");
       haproxy = await startHaproxy(cluster.urls);
       await migrate(cluster.urls[0]!);
       services = await Promise.all([1, 2, 3].map(() => startService({ databaseUrl: haproxy.url, env: ENV })));

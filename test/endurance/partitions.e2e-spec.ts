@@ -5,7 +5,6 @@ import { findGalera, Galera } from '../../tools/clusters/galera.mjs';
 import { GroupReplication } from '../../tools/clusters/group-replication.mjs';
 import { hasHaproxy, startHaproxy } from '../../tools/clusters/haproxy.mjs';
 import { HostNetwork } from '../../tools/clusters/network.mjs';
-import { query } from '../../tools/database/connection.mjs';
 import { findServers } from '../../tools/database/server-binary.mjs';
 import { Client } from '../support/client.js';
 import { migrate } from '../support/database.js';
@@ -99,8 +98,11 @@ async function readWhatIsWritten(lab: Lab, forMs: number): Promise<{ written: nu
 /** Cuts nodes off from the others for a while. */
 async function apart({ network }: Lab, nodes: number[], act: () => Promise<unknown>): Promise<void> {
   for (const node of nodes) await network.cut(node);
-  await act();
-  for (const node of nodes) await network.heal(node);
+  try {
+    await act();
+  } finally {
+    for (const node of nodes) await network.heal(node);
+  }
 }
 
 function testPartitions(what: string, start: () => Promise<Lab & { writable: () => Promise<number> }>): void {
@@ -178,7 +180,6 @@ describeIf(
     const network = new HostNetwork();
     const cluster = new GroupReplication(mysql!, network);
     await cluster.start();
-    await query(cluster.urls[0]!, "CREATE USER haproxy@'%'");
     haproxy = await startHaproxy(cluster.urls);
     await migrate(cluster.urls[0]!);
     const instances = await instancesOn([haproxy.url, haproxy.url, haproxy.url]);

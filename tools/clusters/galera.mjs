@@ -98,7 +98,8 @@ export class Galera extends Cluster {
     for (const node of [0, 1, 2])
       if (writes[node] !== most) {
         rmSync(this.dataOf(node), { recursive: true });
-        const filter = (/** @type {string} */ file) => !file.endsWith('.sock');
+        // A copy has another identity, and its own socket.
+        const filter = (/** @type {string} */ file) => !/(\.sock|gvwstate\.dat)$/.test(file);
         cpSync(this.dataOf(first), this.dataOf(node), { recursive: true, filter });
       }
     const state = path.join(this.dataOf(first), 'grastate.dat');

@@ -6,9 +6,12 @@ import { createDatabase, query } from '../database/connection.mjs';
 import { initialiseDataFolder } from '../database/server-binary.mjs';
 import { Cluster, SMALL } from './cluster.mjs';
 
-/** The settings of docs/clusters.md: a lost node is replaced soon, and one without a majority stops accepting writes. */
+/**
+ * The settings of docs/clusters.md: HAProxy has left a primary that is cut off before the others have a new one, and a node
+ * without a majority stops accepting writes.
+ */
 const FAILOVER = [
-  '--loose-group-replication-member-expel-timeout=0',
+  '--loose-group-replication-member-expel-timeout=5',
   '--loose-group-replication-unreachable-majority-timeout=5',
   // Otherwise a restarted server accepts writes until it joins. The group turns it off on its primary.
   '--super-read-only=ON',
@@ -37,6 +40,9 @@ export class GroupReplication extends Cluster {
     // The user with which a node asks another one for what it missed.
     await query(this.serverUrl(0), "CREATE USER replication@'%'");
     await query(this.serverUrl(0), "GRANT REPLICATION SLAVE ON *.* TO replication@'%'");
+    // The user of the checks of HAProxy.
+    await query(this.serverUrl(0), "CREATE USER haproxy@'%'");
+    await query(this.serverUrl(0), "GRANT SELECT ON performance_schema.replication_group_members TO haproxy@'%'");
     await this.#join(1);
     await this.#join(2);
   }
