@@ -1,8 +1,8 @@
 // @ts-check
 /**
  * Writes the OpenAPI documents of the build, that of a live service and that of a sandbox, which has more operations, to
- * dist/openapi.json and dist/openapi-sandbox.json, and lints them. The application is only described, not started: no
- * database is needed.
+ * dist/openapi.json and dist/openapi-sandbox.json, and lints them if `--lint` is given. The application is only described,
+ * not started: no database is needed.
  */
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -39,7 +39,7 @@ const env = {
   REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true',
   SCARF_ANALYTICS: 'false',
 };
-for (const [program, ...args] of LINTERS) {
+for (const [program, ...args] of process.argv.includes('--lint') ? LINTERS : []) {
   const { status } = spawnSync(`node_modules/.bin/${program}`, args, { stdio: 'inherit', env });
   if (status !== 0) process.exit(status ?? 1);
 }
