@@ -14,9 +14,10 @@ import { duringLoads, untilAnsweredAgain } from '../support/load/pauses.js';
 import { Workload } from '../support/load/workload.js';
 import { describeIf } from '../support/requirements.js';
 import { type Service, startService } from '../support/service.js';
+import { untilAvailable } from '../support/until-available.js';
 
-/** How long the nodes stay apart: longer than they need to notice it. */
-const APART_MS = 20_000;
+/** How long the nodes stay apart: longer than the others need to replace a primary. */
+const APART_MS = 40_000;
 
 const canCut = await HostNetwork.isPossible();
 const parts = await findGalera();
@@ -60,9 +61,9 @@ async function underLoad(lab: Lab, name: string, change: (loads: Workload[]) => 
   );
   for (const load of loads) {
     expect(load.unexpected).toEqual([]);
-    for (const service of services) await load.expectStored(service.dataSource);
+    for (const service of services) await untilAvailable(() => load.expectStored(service.dataSource));
     await load.finish(services[0]!.url);
-    for (const service of services) await load.expectStored(service.dataSource);
+    for (const service of services) await untilAvailable(() => load.expectStored(service.dataSource));
   }
   for (const service of services) await expectInvariants(service);
 }
