@@ -18,8 +18,6 @@ import { untilAvailable } from '../support/until-available.js';
 
 /** How long the nodes stay apart: longer than the others need to replace a primary. */
 const APART_MS = 40_000;
-/** After 503, which comes at once without a majority: otherwise the load would begin thousands of orders. */
-const PAUSE_MS = 500;
 
 const canCut = await HostNetwork.isPossible();
 const parts = await findGalera();
@@ -50,8 +48,7 @@ async function underLoad(lab: Lab, name: string, change: (loads: Workload[]) => 
   const documents = Array.from({ length: 9 }, aDocument);
   for (const document of documents) await merchant.credit(document, '100000.00');
   const loads = services.map(
-    (_, at) =>
-      new Workload(merchant.tokens.access_token, `${name}${at}`, documents.slice(at * 3, at * 3 + 3), PAUSE_MS),
+    (_, at) => new Workload(merchant.tokens.access_token, `${name}${at}`, documents.slice(at * 3, at * 3 + 3)),
   );
   await duringLoads(
     (isOver) => loads.map((load, at) => load.work(services[at]!.url, 2, isOver)),
