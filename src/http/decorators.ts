@@ -73,5 +73,6 @@ export const IfMatch = (): ParameterDecorator =>
       description:
         'The `version` that you read, in quotes, such as `"1"`. If the order has another one, the response is 412.',
       schema: { type: 'string' },
+      example: '*',
     }),
   );

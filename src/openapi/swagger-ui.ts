@@ -19,14 +19,19 @@ export interface TriedRequest {
  * nothing outside itself.
  *
  * - The request goes to the origin of the page: that is this service, whatever its public URL is.
- * - The `external_id` of an example gets a new suffix. Otherwise the second click would return the first order.
+ * - The `external_id` of an example gets a suffix, the same until the page is loaded again. So the first click creates
+ *   something, and the second one is the repeat of it.
  */
 export function completeTriedRequest(request: TriedRequest): TriedRequest {
   const { pathname, search } = new URL(request.url, location.origin);
   request.url = location.origin + pathname + search;
   if (typeof request.body === 'string') {
-    const suffix = Math.random().toString(36).slice(2, 10);
-    request.body = request.body.replace(/("external_id"\s*:\s*"(?:PED-1001|DEV-1|SORRY-1))"/, `$1-${suffix}"`);
+    const page = globalThis as { exampleSuffix?: string };
+    page.exampleSuffix ??= Math.random().toString(36).slice(2, 10);
+    request.body = request.body.replace(
+      /("external_id"\s*:\s*"(?:PED-1001|DEV-1|SORRY-1))"/,
+      `$1-${page.exampleSuffix}"`,
+    );
   }
   return request;
 }

@@ -13,7 +13,9 @@ function IsQueryWord(words: readonly string[]): PropertyDecorator {
   const isWord = IsIn(words, { message: `must be ${words.join(' or ')}` });
   return (target, member) => {
     isWord(target, member);
-    ApiProperty({ type: String, enum: words, required: false })(target, member);
+    // Importers make a value of their own for a parameter without an example.
+    const example = words.length === 1 ? { example: words[0] } : {};
+    ApiProperty({ type: String, enum: words, required: false, ...example })(target, member);
   };
 }
 
