@@ -1,6 +1,6 @@
 /* eslint jest/expect-expect: ["error", { "assertFunctionNames": ["expect", "underLoad"] }] */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
 import { findGalera, Galera } from '../../tools/clusters/galera.mjs';
 import { GroupReplication } from '../../tools/clusters/group-replication.mjs';
 import { hasHaproxy, startHaproxy } from '../../tools/clusters/haproxy.mjs';
@@ -18,6 +18,8 @@ import { untilAvailable } from '../support/until-available.js';
 
 /** How long the nodes stay apart: longer than the others need to replace a primary. */
 const APART_MS = 40_000;
+// A group that lost its majority takes minutes to stop and start.
+jest.setTimeout(900_000);
 
 const canCut = await HostNetwork.isPossible();
 const parts = await findGalera();
