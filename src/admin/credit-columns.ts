@@ -15,7 +15,8 @@ const DAY: Column = { read: plainDay, faultOf: dayFault };
 export const COLUMNS: ReadonlyMap<string, Column> = new Map([
   ['document', { read: withoutPunctuation, faultOf: documentFault }],
   ['amount', { read: plainAmount, faultOf: amountFault }],
-  ['external_id', TEXT],
+  // The same accents of another program must not be another grant.
+  ['external_id', { read: (text) => text.normalize() }],
   ['available_on', DAY],
   ['expires_on', DAY],
   ['reason', TEXT],
@@ -53,9 +54,9 @@ function dayFault(): string {
   return 'must be a calendar day in the years 1970 to 9998, such as "2026-11-20" or "20/11/2026"';
 }
 
-/** A spreadsheet can take a CPF for a number: then it removes leading zeros, or writes `5,29982E+10`. */
+/** A program can take a CPF for a number: then it removes leading zeros, or writes `5,29982E+10` or `52998224725.0`. */
 function documentFault(text: string): string | undefined {
-  return /^(\d{1,10}|\d{12,13}|\d([.,]\d+)?E\+?\d+)$/i.test(text)
+  return /^(\d{1,10}|\d{12,13}|\d+[.,]\d+|\d+([.,]\d+)?E\+?\d+)$/i.test(text)
     ? 'must be a CPF of 11 digits or a CNPJ of 14 characters: a spreadsheet may have changed it, so format the column as text'
     : undefined;
 }

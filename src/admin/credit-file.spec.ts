@@ -49,8 +49,8 @@ describe('the records of a CSV file', () => {
       ],
     ],
     [
-      'mixed line ends, and none at the end',
-      'a,b\r\nc,d\ne,f',
+      'CRLF after LF, and no line end at the end',
+      'a,b\nc,d\r\ne,f',
       [
         [1, ['a', 'b']],
         [2, ['c', 'd']],
@@ -224,6 +224,21 @@ describe('the records of a CSV file', () => {
     ['far away in a long line', `a,b\n${'x'.repeat(200_000)},"\nc,d\n",e`],
   ])('a file with a quote that is open %s is refused with the line of the quote', async (_, file) => {
     await expect(read(file)).rejects.toThrow('line 2: a quote is not closed within 65536 bytes');
+  });
+
+  it.each([
+    ['a text', 'a,b\r\nc,d\ne,f\r\n', 2],
+    ['the last text', 'a,b\r\nc,d\r\ne,f\ng', 3],
+    ['an empty line', 'a,b\r\n\nc,d\r\n', 2],
+    ['a record with a line break in quotes', 'a,b\r\n"c\nd"\ne,f\r\n', 3],
+    ['a long line', `a,b\r\n${'x'.repeat(70_000)}\nc,d\r\n`, 2],
+  ])('a file with CRLF is refused with the line if LF ends %s', async (_, file, line) => {
+    for (const chunk of [1, 65_536])
+      await expect(read(file, chunk)).rejects.toThrow(`line ${line}: ends with LF and not CRLF`);
+  });
+
+  it('LF in quotes is a line break in a file with CRLF, too', async () => {
+    expect(await read('a,b\r\n"c\nd",e\r\nf,g')).toEqual([[1, ['a', 'b']], broken(2, 3), [4, ['f', 'g']]]);
   });
 
   it('a record of several lines has up to 64 KiB', async () => {

@@ -114,14 +114,17 @@ const MAX_LINE_BYTES = 65_536;
  * Reads the records of a file (RFC 4180). Text in quotes can have line breaks, so what is between quotes is never read
  * as a line of its own. No column allows line breaks: such a record is one error.
  *
- * @throws Error if where a record ends is not known: text follows closed quotes, or quotes are not closed in time.
+ * @throws Error if where a record ends is not known: text follows closed quotes, quotes are not closed in time, or a
+ *   line ends with LF in a file with CRLF.
  */
 export async function* recordsOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<CsvRecord, void> {
   let separator: string | undefined;
   let open: Pick<Line, 'number' | 'bytes'> | undefined;
   const unclosed = (number: number): Error =>
     new Error(`line ${number}: a quote is not closed within ${MAX_LINE_BYTES} bytes`);
+  let hasCrLf: boolean | undefined;
   for await (const line of linesOf(chunks)) {
+    hasCrLf ??= line.isCrLf;
     if (line.number === 1 && SEPARATOR_LINE.test(line.text)) continue;
     separator ??= line.text.includes(';') ? ';' : ',';
     const { number, bytes } = open ?? { number: line.number, bytes: 0 };
@@ -132,6 +135,9 @@ export async function* recordsOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<
     const error = open ? `lines ${number} to ${line.number} are one record: a text has a line break` : line.error;
     if ((open || isOpen) && bytes + line.bytes > MAX_LINE_BYTES) throw unclosed(number);
     if (faults.size > 0) throw new Error(`line ${line.number}: text follows a closed quote; a quote in a text is ""`);
+    // Spreadsheets write CRLF between records, and LF for a line break in a text.
+    if (hasCrLf && !line.isCrLf && !isOpen)
+      throw new Error(`line ${line.number}: ends with LF and not CRLF; a text with a line break must be in quotes`);
     open = isOpen ? { number, bytes: bytes + line.bytes } : undefined;
     if (!isOpen) yield { number, fields, error: error ?? fault };
   }
@@ -142,11 +148,13 @@ export async function* recordsOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<
 interface Line {
   number: number;
   bytes: number;
+  /** Whether it ends with CRLF, or is the last one. */
+  isCrLf: boolean;
   text: string;
   error?: string | undefined;
 }
 
-const [LINE_FEED, QUOTE] = [0x0a, 0x22];
+const [LINE_FEED, CARRIAGE_RETURN, QUOTE] = [0x0a, 0x0d, 0x22];
 
 /**
  * Splits bytes into lines, which end with LF or CRLF. Each line is decoded separately, so a bad one does not affect
@@ -155,23 +163,25 @@ const [LINE_FEED, QUOTE] = [0x0a, 0x22];
 async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<Line> {
   let number = 0;
   let parts: Buffer[] = [];
-  let bytes = 0;
+  let [bytes, last] = [0, 0];
   let hasQuote = false;
   const decoded = lineDecoder();
   const add = (part: Buffer): void => {
     bytes += part.length;
+    last = part.at(-1) ?? last;
     hasQuote ||= part.includes(QUOTE);
     if (bytes <= MAX_LINE_BYTES) parts.push(part);
   };
-  const end = (): Line => {
+  const end = (isLast = false): Line => {
     // Quotes in what is not read could be open at its end.
     const tooLong = { text: hasQuote ? '"' : '', error: `is longer than ${MAX_LINE_BYTES} bytes` };
     const line = {
       number: ++number,
       bytes: bytes + 1,
+      isCrLf: isLast || last === CARRIAGE_RETURN,
       ...(bytes > MAX_LINE_BYTES ? tooLong : decoded(Buffer.concat(parts))),
     };
-    [parts, bytes, hasQuote] = [[], 0, false];
+    [parts, bytes, last, hasQuote] = [[], 0, 0, false];
     return line;
   };
   for await (const chunk of chunks) {
@@ -183,7 +193,7 @@ async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<Line> {
     }
     add(chunk.subarray(from));
   }
-  if (bytes > 0) yield end();
+  if (bytes > 0) yield end(true);
 }
 
 /**

@@ -1,10 +1,13 @@
 import { createReadStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { copyFile, mkdtemp, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import type { INestApplicationContext } from '@nestjs/common';
 import { GrantsService } from '../cashback/grants.service.js';
 import { isAboveMaximum } from '../cashback/grant-content.js';
 import { formatMoney } from '../common/money.js';
 import { Problem } from '../common/problem.js';
+import { lookOf } from '../common/texts.js';
 import { Config } from '../config/config.js';
 import { RequestValidationPipe } from '../http/validation.pipe.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
@@ -43,16 +46,32 @@ interface Import {
  *
  * @returns the counts, and the sum of what was granted.
  */
-export async function importCredits(
+export async function importCredits(services: INestApplicationContext, given: Import): Promise<ImportReport> {
+  const before = await stat(given.file);
+  if (!before.isFile()) throw new Error('--file must be a file, because it is read twice');
+  // What is checked is what is granted, also if somebody saves the file meanwhile.
+  const folder = await mkdtemp(path.join(tmpdir(), 'cashback-import-'));
+  const file = path.join(folder, 'credits.csv');
+  try {
+    await copyFile(given.file, file);
+    const after = await stat(given.file);
+    if (after.mtimeMs !== before.mtimeMs || after.size !== before.size)
+      throw new Error('the file has changed while it was copied: run the command again');
+    return await grantCredits(services, { ...given, file });
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+async function grantCredits(
   services: INestApplicationContext,
   { merchantId, file, isDryRun }: Import,
-): Promise<{ summary: ImportSummary; grantedCents: number }> {
+): Promise<ImportReport> {
   const [config, grants] = [services.get(Config), services.get(GrantsService)];
   const { policy } = await services.get(MerchantsService).get(merchantId);
-  const found = await stat(file);
-  if (!found.isFile()) throw new Error('--file must be a file, because it is read twice');
   // Only the whole file tells that no text in quotes is read as lines.
   for await (const record of recordsOf(createReadStream(file))) void record;
+  const { size } = await stat(file);
   const stream = createReadStream(file);
   const lines = creditsOf(stream, new RequestValidationPipe(config));
   const report = new ImportReport(policy, isDryRun);
@@ -69,9 +88,7 @@ export async function importCredits(
   const lane = async (): Promise<void> => {
     for (let batch = await nextBatch(); batch.lines.length > 0; batch = await nextBatch()) {
       report.count(batch.lines, await batch.granting);
-      progress.show(
-        () => `${Math.floor((100 * stream.bytesRead) / Math.max(found.size, 1))} % read: ${report.sentence}`,
-      );
+      progress.show(() => `${Math.floor((100 * stream.bytesRead) / Math.max(size, 1))} % read: ${report.sentence}`);
     }
   };
   const lanes = Math.min(LANES, config.DATABASE_POOL_SIZE);
@@ -98,12 +115,13 @@ async function outcomeOf(granting: Promise<{ replayed: boolean }>): Promise<Line
   }
 }
 
+/** What happened to a file, and the sum of what was granted. */
 class ImportReport {
   readonly summary: ImportSummary = { lines: 0, granted: 0, existing: 0, bad: 0 };
   grantedCents = 0;
   readonly #aboveMaximum: number[] = [];
   readonly #lookAlikes: number[] = [];
-  /** External IDs by their normal form. Memory stays bounded, so those of lines far away are not compared. */
+  /** External IDs by what people see of them. Memory stays bounded, so those of lines far away are not compared. */
   readonly #spellings = new Map<string, string>();
 
   constructor(
@@ -148,10 +166,11 @@ class ImportReport {
   }
 
   #compare({ number, grant: { externalId } }: GrantLine): void {
-    const normal = externalId.normalize();
-    if ((this.#spellings.get(normal) ?? externalId) !== externalId) this.#lookAlikes.push(number);
+    const look = lookOf(externalId);
+    const first = this.#spellings.get(look) ?? externalId;
+    if (first !== externalId) this.#lookAlikes.push(number);
     if (this.#spellings.size >= MOST_SPELLINGS) this.#spellings.clear();
-    this.#spellings.set(normal, externalId);
+    this.#spellings.set(look, first);
   }
 
   #printBad(line: number, externalId: string | undefined, errors: string[]): void {

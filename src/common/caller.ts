@@ -1,3 +1,5 @@
+import { lookOf } from './texts.js';
+
 /** The authenticated client, as the JWT behind its access token says. */
 export interface Caller {
   apiUserId: string;
@@ -17,4 +19,4 @@ export type By = string | null;
 export const OPERATOR = 'operator';
 
 /** No API user has this name. */
-export const isOperatorName = (name: unknown): boolean => String(name).trim().toLowerCase() === OPERATOR;
+export const isOperatorName = (name: unknown): boolean => lookOf(String(name)).replaceAll(' ', '') === OPERATOR;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { hasValidCheckDigits, isDocument, maskDocuments } from './document.js';
+import { hasValidCheckDigits, isDocument, maskDocuments, withoutPunctuation } from './document.js';
 
 const CPFS = ['52998224725', '12345678909', '11144477735', '00000000191', '98765432100'];
 /** `12ABC34501DE35` is the example of the Receita Federal. */
@@ -61,6 +61,36 @@ it('a document has the form of a CPF or of a CNPJ, whatever its check digits', (
   expect([...CPFS, ...CNPJS, '00000000000', 'ABCDEFGHIJKL00'].filter((text) => !isDocument(text))).toEqual([]);
   const others = ['12abc34501de35', 'ABCDEFGHIJKLMN', '0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10', '11222333000181\n'];
   expect(others.filter(isDocument)).toEqual([]);
+});
+
+it.each([
+  ['529.982.247-25', '52998224725'],
+  ['529982247-25', '52998224725'],
+  ['529.982.24725', '52998224725'],
+  [' 529 982 247 25 ', '52998224725'],
+  ['529.982.247\u201125\u202c', '52998224725'],
+  ['５２９９８２２４７２５', '52998224725'],
+  ['11.222.333/0001-81', '11222333000181'],
+  ['12.ABC.345/01DE-35', '12ABC34501DE35'],
+  ['11222333/000181', '11222333000181'],
+])('%j is the document %s with punctuation', (text, document) => {
+  expect(withoutPunctuation(text)).toBe(document);
+});
+
+it.each([
+  ...['5.2998224725E10', '5,2998224725E10', '5.2998224725E+10', '1.2345678901E10', '1234567890.0', '1222333000181.0'],
+  ...[
+    '1234567890,0',
+    '52998224725.0',
+    '529982247.25',
+    '5-2998224725',
+    '52.998.224.725',
+    '52998224725.',
+    '-52998224725',
+  ],
+  ...['11.222.333.0001-81', '112.223.330/0018-1', '11222333/0001.81'],
+])('%j is no document with punctuation', (text) => {
+  expect(isDocument(withoutPunctuation(text))).toBe(false);
 });
 
 it('a masked CPF shows six digits, a masked CNPJ three characters of the company and the branch', () => {

@@ -7,9 +7,17 @@ export function isDocument(text: string): boolean {
   return DOCUMENT_PATTERN.test(text);
 }
 
+/** A CPF or a CNPJ with punctuation, where it belongs: `1234567890.0` is a number that a program has changed. */
+const PUNCTUATED = /^(\d{3}\.?\d{3}\.?\d{3}-?\d\d|[0-9A-Z]{2}\.?[0-9A-Z]{3}\.?[0-9A-Z]{3}\/?[0-9A-Z]{4}-?\d\d)$/;
+
 /** `529.982.247-25` as it is stored, `52998224725`, also with the dashes, blanks and wide digits of other programs. */
-export const withoutPunctuation = (text: string): string =>
-  text.normalize('NFKC').replace(/[./\s\u2212\p{Pd}\p{Cf}]/gu, '');
+export function withoutPunctuation(text: string): string {
+  const plain = text
+    .normalize('NFKC')
+    .replace(/[\s\p{Cf}]/gu, '')
+    .replace(/[\u2212\p{Pd}]/gu, '-');
+  return PUNCTUATED.test(plain) ? plain.replace(/[./-]/g, '') : text;
+}
 
 /** `52998224725` as people write it, also if some of it is masked. Texts of other lengths stay. */
 export const withPunctuation = (text: string): string =>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { textFault, type TextKind, textPattern } from './texts.js';
+import { lookOf, textFault, type TextKind, textPattern } from './texts.js';
 
 const KINDS = ['id', 'name', 'reason', 'note'] as const satisfies TextKind[];
 
@@ -12,6 +12,10 @@ const BLANKS = [
 const FORMATS = [
   ...[0xad, 0x600, 0x61c, 0x180e, 0x200b, 0x200c, 0x200d, 0x200e, 0x200f, 0x202a, 0x202e, 0x2060, 0x2064, 0x2066],
   ...[0x2069, 0xfff9, 0x110bd, 0x1d173, 0xe0001, 0xe007f],
+].map((code) => String.fromCodePoint(code));
+/** Fillers, joiners, reserved code points that no font shows, and the blank of braille. */
+const HIDDEN = [
+  0x34f, 0x115f, 0x1160, 0x17b4, 0x17b5, 0x2065, 0x2800, 0x3164, 0xffa0, 0xfff0, 0xfff8, 0xe0080, 0xe0fff,
 ].map((code) => String.fromCodePoint(code));
 const CONTROLS = [...Array.from({ length: 32 }, (_, code) => code), ...Array.from({ length: 33 }, (_, at) => 0x7f + at)]
   .map((code) => String.fromCodePoint(code))
@@ -32,7 +36,6 @@ describe('the texts of callers', () => {
     'Zoe\u0308',
     '\u0301',
     '🎁',
-    '❤\ufe0f',
     '👍🏽',
     '日本',
     '...',
@@ -42,18 +45,16 @@ describe('the texts of callers', () => {
     '<b>',
     '=1+1',
     '٣',
-    '\u3164',
   ])('%j is valid as every kind of text', (text) => {
     expect(refusing(text)).toEqual([]);
   });
 
   it.each(BLANKS.map((blank) => [codeOf(blank), blank]))(
-    'the blank %s is refused at an end of what is compared, and valid within it and in notes',
+    'the blank %s is refused at an end of what is compared, in IDs unless it is plain, and valid within others and in notes',
     (code, blank) => {
       for (const text of [`${blank}a`, `a${blank}`, blank.repeat(3)])
         expect([text, refusing(text)]).toEqual([text, ['id', 'name', 'reason']]);
-      // This one is a format character, too.
-      expect(refusing(`a${blank}b`)).toEqual(blank === '\ufeff' ? ['id'] : []);
+      expect(refusing(`a${blank}b`)).toEqual(blank === ' ' ? [] : ['id']);
       expect(textFault('id', 100)(`a${blank}`)).toBe(
         `must not begin or end with blanks or invisible characters (${code})`,
       );
@@ -69,6 +70,36 @@ describe('the texts of callers', () => {
       expect(textFault('id', 100)(`a${format}b`)).toBe(`must not have invisible characters (${code})`);
     },
   );
+
+  it.each(HIDDEN.map((hidden) => [codeOf(hidden), hidden]))(
+    'what nobody sees of %s is refused in IDs, and at an end of what is compared',
+    (code, hidden) => {
+      for (const text of [`${hidden}a`, `a${hidden}`, hidden])
+        expect([text, refusing(text)]).toEqual([text, ['id', 'name', 'reason']]);
+      expect(textFault('id', 100)(`a${hidden}b`)).toBe(`must not have invisible characters (${code})`);
+      expect(refusing(`a${hidden}b`)).toEqual(['id']);
+    },
+  );
+
+  it.each(['\ufe0f', '\ufe00', '\u{e0100}', '\u180b'])(
+    'the variation selector in %j is refused in IDs only',
+    (selector) => {
+      for (const text of [`❤${selector}`, `a${selector}b`]) expect(refusing(text)).toEqual(['id']);
+    },
+  );
+
+  it.each(['\ufffe', '\uffff', '\ufdd0', '\u{10ffff}'])('%j, which is no character, is refused in IDs', (text) => {
+    expect(refusing(`a${text}b`)).toEqual(['id']);
+  });
+
+  it('texts that look the same have one look, and others do not', () => {
+    const same = ['OLD-1', 'old-1', 'OLD\u20101', 'OLD\u22121', 'ＯＬＤ－１', 'OLD-1\u3164', '\u00a0Old-1\u2800'];
+    expect(new Set(same.map(lookOf))).toEqual(new Set(['old-1']));
+    const blanks = ['OLD 1', 'OLD\u00a01', 'OLD  1', 'OLD\u30001', 'OLD\u200b1'];
+    expect(new Set(blanks.map(lookOf))).toEqual(new Set(['old 1']));
+    const others = ['OLD-1', 'OLD-2', 'OLD1', 'OLD 1', 'ÓLD-1', 'OLD_1'];
+    expect(new Set(others.map(lookOf)).size).toBe(others.length);
+  });
 
   it.each(CONTROLS.map((control) => [codeOf(control), control]))(
     'the control character %s is refused in every kind of text',

@@ -15,14 +15,22 @@ const EMPTY: TextRule = [/^\s*$/, 'must not be empty'];
 const SURROGATE: TextRule = [/\p{Cs}/u, 'must be valid Unicode'];
 const CONTROL: TextRule = [/[^\P{Cc}\t\n\r]/u, 'must not have control characters (%)'];
 const BREAK: TextRule = [/[\p{Cc}\p{Zl}\p{Zp}]/u, 'must not have control characters or line breaks (%)'];
-/** The service's collation ignores blanks at the end. `\s` is what `trim()` removes. */
-const END: TextRule = [/^[\s\p{Cf}]|[\s\p{Cf}]$/u, 'must not begin or end with blanks or invisible characters (%)'];
-const FORMAT: TextRule = [/\p{Cf}/u, 'must not have invisible characters (%)'];
+const UNSEEN = String.raw`[\s\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]`;
+/** The service's collation ignores blanks at the end. An emoji may end with a variation selector. */
+const END: TextRule = [
+  new RegExp(String.raw`^(?!\p{Variation_Selector})${UNSEEN}|(?!\p{Variation_Selector})${UNSEEN}$`, 'u'),
+  'must not begin or end with blanks or invisible characters (%)',
+];
+/** A plain blank is the only one that people can tell from others. */
+const HIDDEN: TextRule = [
+  new RegExp(String.raw`(?! )${UNSEEN}|\p{Noncharacter_Code_Point}`, 'u'),
+  'must not have invisible characters (%)',
+];
 /** Clients remove them from paths. */
 const DOTS: TextRule = [/^\.\.?$/, 'must not be "." or ".."'];
 
 const RULES: Record<TextKind, TextRule[]> = {
-  id: [SURROGATE, BREAK, END, FORMAT, DOTS],
+  id: [SURROGATE, BREAK, END, HIDDEN, DOTS],
   name: [SURROGATE, BREAK, END],
   reason: [SURROGATE, CONTROL, END],
   note: [SURROGATE, CONTROL],
@@ -45,6 +53,16 @@ export const textFault =
     }
     return undefined;
   };
+
+/** What people see of a text: texts that look the same, or nearly, have the same. */
+export const lookOf = (text: string): string =>
+  text
+    .normalize('NFKC')
+    .replace(new RegExp(UNSEEN, 'gu'), ' ')
+    .replace(/[\p{Pd}\u2212]/gu, '-')
+    .replace(/ +/g, ' ')
+    .trim()
+    .toLowerCase();
 
 const hexOf = (found: string): string => (found.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
 

@@ -91,10 +91,10 @@ function cellOf(column: string, value: string, isBrazilian: boolean): string {
   if (value === '') return isBrazilian && column.endsWith('store') ? '(sem loja)' : '';
   if (kind !== 'text') return isBrazilian ? (IN_BRAZIL[kind]?.(value) ?? value) : value;
   // A program that separates at other characters than the file begins a cell within the text.
-  const text = value.replace(/([,;\t\r\n])(?=[=+\-@])/g, "$1'");
+  const text = value.replace(/([,;\t\r\n]"*)(?=[=+\-@＝＋－＠])/g, "$1'");
   // Spreadsheets keep the text of a formula as it is, such as `="001"`. Excel reads up to 255 characters there.
   const isFormula = isBrazilian && !PLAIN.test(text) && /^.{1,255}$/.test(text);
-  return quoted(isFormula ? `=${quoted(text)}` : text.replace(/^(?=[=+\-@\t\r\n])/, "'"));
+  return quoted(isFormula ? `=${quoted(text)}` : text.replace(/^(?='*[=+\-@＝＋－＠\t\r\n])/, "'"));
 }
 
 const quoted = (text: string): string => `"${text.replaceAll('"', '""')}"`;

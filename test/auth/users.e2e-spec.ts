@@ -117,7 +117,18 @@ describe('POST /users', () => {
       '/name',
       '/permissions',
     ]);
-    for (const name of ['Caixa 3 ', '\u00a0Caixa', 'Caixa\u200b', 'Caixa\n3', 'Caixa\u20283', 'Caixa\u0007', ' '])
+    for (const name of [
+      'Caixa 3 ',
+      '\u00a0Caixa',
+      'Caixa\u200b',
+      'Caixa\n3',
+      'Caixa\u20283',
+      'Caixa\u0007',
+      ' ',
+      '\u3164',
+      '\u2800',
+      'operator\u3164',
+    ])
       await create({ name }).refused(400, 'validation_failed', ['/name']);
     expect(await create({ name: 'Caixa 👩\u200d💻 da noite' })).toMatchObject({ name: 'Caixa 👩\u200d💻 da noite' });
     for (const permissions of [[], 'sell', null, undefined])
@@ -126,12 +137,15 @@ describe('POST /users', () => {
 });
 
 describe('the name of the operator', () => {
-  it.each(['operator', 'Operator', 'OPERATOR'])('no API user is created as, or renamed to, %j', async (name) => {
-    await create({ name }).refused(400, 'validation_failed', ['/name']);
-    const till = { id: (await aUser(service, merchant.id, ['sell'])).userId };
-    await change(till, { name }).refused(400, 'validation_failed', ['/name']);
-    expect(await change(till, { name: `${name} 2` })).toMatchObject({ name: `${name} 2` });
-  });
+  it.each(['operator', 'Operator', 'OPERATOR', 'ｏperator', 'oper\u200bator', 'oper\u2800ator'])(
+    'no API user is created as, or renamed to, %j',
+    async (name) => {
+      await create({ name }).refused(400, 'validation_failed', ['/name']);
+      const till = { id: (await aUser(service, merchant.id, ['sell'])).userId };
+      await change(till, { name }).refused(400, 'validation_failed', ['/name']);
+      expect(await change(till, { name: `${name} 2` })).toMatchObject({ name: `${name} 2` });
+    },
+  );
 });
 
 describe('the hashing of passwords', () => {

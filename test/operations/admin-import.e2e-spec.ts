@@ -289,9 +289,49 @@ describe('`cashback import`', () => {
     expect(rows.map(({ external_id }) => String(external_id))).toEqual(['BYTE-€é']);
   });
 
+  it('`cashback import` grants what it has checked, also if the file is saved meanwhile', async () => {
+    const shop = await aMerchant(service);
+    const lines = Array.from({ length: 3000 }, (_, at) => `${aDocument()},1.00,SAVED-${at}`);
+    const file = await aFile(['document,amount,external_id', ...lines]);
+    const importing = importFile(file, shop);
+    while ((await rowsOf(service, 'SELECT id FROM wallets WHERE merchant_id = ? LIMIT 1', [shop.id])).length === 0);
+    const other = `${lines.slice(0, 10).join('\n')}\n52998224725,"900.00,SAVED-X\n`;
+    await writeFile(file, `document,amount,external_id\n${other}`);
+    expect(await importing).toMatchObject({ code: 0, bad: [], summary: { granted: 3000, existing: 0 } });
+  });
+
+  it.each(['5.2998224725E10', '5,2998224725E10', '1234567890.0', '1222333000181.0', '529982247.25', '52998224725.0'])(
+    '`cashback import` refuses the document %j, which a program took for a number',
+    async (text) => {
+      const file = await aFile(['document;amount;external_id', `${text};1.00;NUMBER-${++counter}`]);
+      const { bad, summary } = await importFile(file);
+      expect(bad[0]!.errors).toEqual([expect.stringContaining('a spreadsheet may have changed it')]);
+      expect(summary).toMatchObject({ granted: 0 });
+    },
+  );
+
+  it('`cashback import` grants nothing of a file with CRLF and a text that has LF and no quotes', async () => {
+    const shop = await aMerchant(service);
+    const file = await aFile([
+      ...['document;amount;external_id;note\r', '52998224725;1,00;LF-1;the customer asked'],
+      ...['11144477735;900,00;LF-2;x\r', '52998224725;1,00;LF-3;ok\r'],
+    ]);
+    for (const options of [['--dry-run'], []])
+      expect(await admin.refusal(...command(file, shop), ...options)).toContain('line 2: ends with LF and not CRLF');
+    expect(await rowsOf(service, 'SELECT id FROM wallets WHERE merchant_id = ?', [shop.id])).toEqual([]);
+  });
+
+  it('`cashback import` grants once what has the same accents in one or two characters', async () => {
+    const document = aDocument();
+    const file = await aFile(['document,amount,external_id', `${document},1.00,P\u00c9-1`]);
+    const other = await aFile(['document,amount,external_id', `${document},1.00,PE\u0301-1`]);
+    expect((await importFile(file)).summary).toMatchObject({ granted: 1, existing: 0 });
+    expect((await importFile(other)).summary).toMatchObject({ granted: 0, existing: 1 });
+  });
+
   it('`cashback import` warns of external IDs that look the same, and grants each', async () => {
     const shop = await aMerchant(service);
-    const ids = ['Caf\u00e9', 'Cafe\u0301', 'K', '\u212a', 'Caf\u00e9', 'Cafe'];
+    const ids = ['OLD-1', 'old-1', 'OLD\u20111', 'ＯＬＤ-1', 'OLD-1', 'OLD-2'];
     const file = await aFile(['document,amount,external_id', ...ids.map((id) => `52998224725,1.00,${id}`)]);
     const warning = 'warning: 3 lines, the first of them line 3, have an external_id that looks like the different one';
     const dry = await admin.run(...command(file, shop), '--dry-run');
@@ -366,7 +406,7 @@ describe('`cashback import`', () => {
       'document;amount;external_id;expires_on;reason;note;store;metadata.campaign;metadata.store',
       `${punctuated(cpf)};1.000,00;EXCEL-1;31/12/2098;"Atenção \x96 ""ação""; até já";ligou;RJ-003;Natal;SP-014`,
       `${punctuated(cnpj)};80,00;EXCEL-2;01/02/2098;;;;;`,
-      `${cpf};0,5;AÇÃO-3;;;;;Réveillon;`,
+      `${cpf};0,5;AÇÃO-3;;;;;Réveillon;\r`,
     ].join('\r\n');
     const file = await aFile([Buffer.from(text, 'latin1')]);
     expect(await importFile(file)).toMatchObject({ bad: [], summary: { granted: 3 } });

@@ -82,6 +82,9 @@ const NO_CALLER_ID = [
   'a\u2028b',
   'a\u200b',
   'a\u200db',
+  'a\u00a0b',
+  'a\u3164',
+  '❤\ufe0f',
   '.',
   '..',
 ];
@@ -90,7 +93,7 @@ const CALLER_IDS = [
   'a b',
   '...',
   'Jose\u0301',
-  '❤\ufe0f',
+  '❤',
   'x'.repeat(100),
   '😀'.repeat(100),
   'José',

@@ -31,6 +31,10 @@ describe('reports as CSV', () => {
       ['12.00', 'true'],
       ['13.00', '2026-11'],
       ['14.00', 'Centro'],
+      ['0.10', `'=1`],
+      ['0.20', '=1'],
+      ['0.30', 'x;"=1+1'],
+      ['0.40', '＝1'],
       ['7.00', 'São João; "Centro"'],
     ])
       await give(amount!, store!);
@@ -58,11 +62,11 @@ describe('reports as CSV', () => {
     const { body } = await read(`/reports/ledger?${period}`, { accept: 'text/csv' });
     expect(body).toBe(
       'from,to,opening,earned,granted,redeemed,returned,taken_back,voided,expired,closing,closing_debt,closed\r\n' +
-        `${today},${addDays(today, 1)},0.00,0.00,1338.56,0.00,0.00,0.00,0.00,0.00,1338.56,0.00,false\r\n`,
+        `${today},${addDays(today, 1)},0.00,0.00,1339.56,0.00,0.00,0.00,0.00,0.00,1339.56,0.00,false\r\n`,
     );
     for (const accept of ['application/json', '*/*', 'application/xml', 'application/json, text/csv;q=0.5'])
       expect((await merchant.client.get(`/reports/ledger?${period}`, { headers: { accept } })).body).toMatchObject({
-        data: [{ granted: '1338.56' }],
+        data: [{ granted: '1339.56' }],
       });
     await read(`/reports/ledger?${period}`, { accept: 'text/csv, application/json;q=0.5' });
   });
@@ -86,6 +90,8 @@ describe('reports as CSV', () => {
     const { body } = await read(`/reports/ledger?${period}&by=store`, { accept: 'text/csv' });
     expect(body.split('\r\n').map((line) => line.split(/,20\d\d-/)[0])).toEqual([
       'store,from,to,opening,earned,granted,redeemed,returned,taken_back,voided,expired,closing,closing_debt,closed',
+      // The apostrophe tells what is sent with one from what is not.
+      `"''=1"`,
       `"'+1"`,
       `"'-2,50"`,
       '"001"',
@@ -94,6 +100,7 @@ describe('reports as CSV', () => {
       '"2026-11"',
       '"2026-11-20"',
       '"35261112345678000199550010000012341000012345"',
+      `"'=1"`,
       `"'=HYPERLINK(""http://x"")"`,
       `"'@SUM(A1)"`,
       '"Centro"',
@@ -101,6 +108,8 @@ describe('reports as CSV', () => {
       '"true"',
       // A program that separates at semicolons would begin a cell at each of them, whatever is quoted.
       `"x;'=1+1,'-2;y"`,
+      `"x;""'=1+1"`,
+      `"'＝1"`,
       '',
     ]);
     const debtor = aDocument();
