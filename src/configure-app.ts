@@ -20,7 +20,7 @@ import { Metrics } from './metrics/metrics.js';
 const parseQuery = (query: string | null | undefined): object =>
   parse((query ?? '').replaceAll(/(^|&)([^&=]*)(?:\[\]|%5B%5D)=/gi, '$1$2='));
 
-/** Options for `NestFactory.create`. Bodies are read by `Admission`, after authentication. */
+/** Options for `NestFactory.create`. Bodies are read by `BodyGuard`, after authentication. */
 export const APP_OPTIONS = { bodyParser: false } as const;
 
 /** Sets up everything between the socket and the controllers, identically in production and in tests. */
