@@ -199,7 +199,8 @@ export class Shop {
   }
 
   /**
-   * Sends a request that writes, then the same again as another user: "Every operation is safe to repeat."
+   * Sends a request that writes, then the same again: "Every operation is safe to repeat." What was done is repeated by
+   * another user. What was refused is not, because another user may grant more on this day.
    *
    * @param refusals why it is refused. Of several, the documents do not say which comes first
    * @param happen changes the model if nothing refuses the request, and returns the outcome
@@ -210,7 +211,7 @@ export class Shop {
     const answer = await this.send(request, ...(possible.length > 0 ? possible : [happen()]));
     const { status } = answer;
     const body = { ...answer.body, request_id: anything };
-    this.#turn++;
+    if (possible.length === 0) this.#turn++;
     await this.#exchange(request, [{ status, body, ...(status === 201 && { replayed: true }) }]);
     return possible.length > 0 ? undefined : answer;
   }
