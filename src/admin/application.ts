@@ -6,6 +6,7 @@ import { CashbackModule } from '../cashback/cashback.module.js';
 import { createLogger, NestLogger } from '../logging/logger.js';
 import { type Config, ConfigModule, loadProcessConfig } from '../config/config.js';
 import { DatabaseModule } from '../database/database.module.js';
+import { DatabaseServer } from '../database/database-server.js';
 import { MerchantsModule } from '../merchants/merchants.module.js';
 import { ReconcileModule } from '../reconcile/reconcile.module.js';
 import { LoginCounts } from '../rate-limits/login-counts.js';
@@ -121,9 +122,10 @@ export function runChange(
   details: Record<string, unknown>,
   change: (services: INestApplicationContext) => Promise<{ result: unknown; changed: Record<string, unknown> }>,
 ): Promise<void> {
-  return withServices((services) =>
-    services
+  return withServices(async (services) => {
+    await services.get(DatabaseServer).check();
+    return services
       .get(ClockLocks)
-      .duringAll(() => services.get(AuditService).record(command, details, () => change(services))),
-  );
+      .duringAll(() => services.get(AuditService).record(command, details, () => change(services)));
+  });
 }

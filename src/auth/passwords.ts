@@ -3,11 +3,14 @@ import { readFileSync } from 'node:fs';
 import { Injectable } from '@nestjs/common';
 import bcrypt from 'bcrypt';
 import { FairQueue } from '../common/fair-queue.js';
+import { withoutUnseen } from '../common/texts.js';
 import { Config } from '../config/config.js';
 
 /** bcrypt ignores further bytes, so the beginning of a longer password would be accepted for the whole. */
 const MAX_PASSWORD_BYTES = 72;
 const MIN_PASSWORD_BYTES = 12;
+/** A character can have four bytes. */
+const MIN_PASSWORD_CHARACTERS = 8;
 
 /**
  * In lower case, the most common first: the first 3,000 of at least 12 bytes in the list of the ten million most common
@@ -21,9 +24,10 @@ export function passwordFault(password: unknown): string | undefined {
   if (typeof password !== 'string' || bytes < MIN_PASSWORD_BYTES || bytes > MAX_PASSWORD_BYTES)
     return `must be a string of ${MIN_PASSWORD_BYTES} to ${MAX_PASSWORD_BYTES} bytes in UTF-8`;
   // Every lone surrogate would become U+FFFD, which makes different passwords equal.
-  if (!password.isWellFormed() || /^[\s\p{C}]*$/u.test(password))
-    return 'must be well-formed Unicode, and more than blanks';
-  return COMMON_PASSWORDS.has(password.toLowerCase())
+  if (!password.isWellFormed()) return 'must be well-formed Unicode';
+  if ([...withoutUnseen(password)].length < MIN_PASSWORD_CHARACTERS)
+    return `must have at least ${MIN_PASSWORD_CHARACTERS} characters that people see`;
+  return COMMON_PASSWORDS.has(withoutUnseen(password).toLowerCase())
     ? 'must not be one of the most common passwords: choose a longer or a less usual one'
     : undefined;
 }

@@ -54,6 +54,10 @@ export const textFault =
     return undefined;
   };
 
+/** Without what nobody sees: blanks, control and format characters, fillers, and marks on nothing. */
+export const withoutUnseen = (text: string): string =>
+  text.replace(new RegExp(String.raw`${UNSEEN}|\p{C}|\p{M}`, 'gu'), '');
+
 /** What people see of a text: texts that look the same, or nearly, have the same. */
 export const lookOf = (text: string): string =>
   text

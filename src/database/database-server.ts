@@ -37,9 +37,18 @@ export class DatabaseServer {
     );
   }
 
-  /** What is done by date is done for good. @throws Problem unavailable if the clocks differ by more than a minute. */
+  /** @throws Problem unavailable if the clocks differ by more than a minute. */
   async check(query?: Parameters<DatabaseServer['ask']>[0]): Promise<void> {
     await this.ask(query);
+    this.refuseWrongClock();
+  }
+
+  /**
+   * What is done by date is done for good, and what has a wrong date is in no closed day.
+   *
+   * @throws Problem unavailable if the clocks differed by more than a minute when they were compared last.
+   */
+  refuseWrongClock(): void {
     if (Math.abs(this.aheadMs) <= MINUTE_MS) return;
     const [here, there] = [Date.now(), Date.now() - this.aheadMs].map((at) => new Date(at).toISOString());
     const detail = `this machine's clock says ${here}, and the database's ${there}`;

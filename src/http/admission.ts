@@ -6,7 +6,9 @@ import { FairQueue, leavesHalf, queueForConnections } from '../common/fair-queue
 import { networkOf } from '../common/network.js';
 import { unavailable } from '../common/problem.js';
 import { Config } from '../config/config.js';
+import { DatabaseServer } from '../database/database-server.js';
 import type { AppRequest } from './app-request.js';
+import { SAFE_METHODS } from './body.js';
 
 const COST = 'cost';
 type Cost = 'unlimited' | 'heavy' | 'change';
@@ -41,6 +43,7 @@ export class Admission implements NestInterceptor {
 
   constructor(
     private readonly reflector: Reflector,
+    private readonly server: DatabaseServer,
     { DATABASE_POOL_SIZE: pool }: Config,
   ) {
     this.#light = new FairQueue(pool * REQUESTS_PER_CONNECTION);
@@ -64,6 +67,7 @@ export class Admission implements NestInterceptor {
   async #admit(context: ExecutionContext, next: CallHandler<unknown>): Promise<unknown> {
     const request = context.switchToHttp().getRequest<AppRequest>();
     const response = context.switchToHttp().getResponse<Response>();
+    if (!SAFE_METHODS.includes(request.method)) this.server.refuseWrongClock();
     const handle = async (): Promise<unknown> => {
       refuseIfAnswered(response);
       const result = await lastValueFrom(next.handle());

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import { static as serveFolder } from 'express';
+import { type NextFunction, type Request, type Response, static as serveFolder } from 'express';
 import helmet from 'helmet';
 
 /** Where `npm run build` puts the page, also if the service runs from `src`, as in tests. */
@@ -25,5 +25,10 @@ export function serveBackOffice(app: NestExpressApplication): void {
   app.use('/back-office', helmet({ contentSecurityPolicy: { useDefaults: false, directives } }));
   const setHeaders = (response: { setHeader(name: string, value: string): unknown }, path: string): void =>
     void response.setHeader('cache-control', path.endsWith('.html') ? 'no-cache' : YEAR);
-  app.use('/back-office', serveFolder(FOLDER, { cacheControl: false, setHeaders }));
+  app.use('/back-office', (request: Request, _: Response, next: NextFunction) => {
+    // Otherwise a failed condition is an error of Express and no problem.
+    for (const condition of ['if-match', 'if-unmodified-since']) delete request.headers[condition];
+    next();
+  });
+  app.use('/back-office', serveFolder(FOLDER, { cacheControl: false, acceptRanges: false, setHeaders }));
 }

@@ -35,8 +35,12 @@ export class RateLimitGuard implements CanActivate {
     const { user, ip, method, headers } = context.switchToHttp().getRequest<AppRequest>();
     const network = ['network', networkOf(ip)];
     await this.limiter.count(quotas(this.config), user === undefined ? network : ['user', user.apiUserId]);
-    const kib = Math.ceil(Number(headers['content-length'] ?? MAX_BYTES) / 1024);
-    if (!SAFE_METHODS.includes(method)) await this.limiter.count(SANDBOX_STORAGE(this.config), network, kib || 1);
+    // RFC 9112, section 6.3: without either header there is no body.
+    const unknown = headers['transfer-encoding'] === undefined ? 0 : MAX_BYTES;
+    const bytes = Number(headers['content-length'] ?? unknown);
+    // A body that is too large is not read.
+    if (SAFE_METHODS.includes(method) || bytes > MAX_BYTES) return true;
+    await this.limiter.count(SANDBOX_STORAGE(this.config), network, Math.ceil(bytes / 1024) || 1);
     return true;
   }
 }

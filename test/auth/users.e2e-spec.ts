@@ -329,7 +329,13 @@ describe('POST /auth/password', () => {
     ['12 blanks', ' '.repeat(12)],
     ['12 characters that nobody sees', '\u200b\u00a0'.repeat(6)],
     ['a lone surrogate', `${NEXT}\ud800`],
+    ['three emoji', '😀😀😀'],
+    ['seven characters of two bytes', 'éãõçíúâ'],
+    ['fillers', '\u3164'.repeat(6)],
+    ['blanks of braille', '\u2800'.repeat(12)],
+    ['marks on nothing', '\u0301'.repeat(12)],
     ['a common password', 'qwerty123456'],
+    ['a common password with a blank', 'qwerty123456 '],
     ['a common password in capitals', 'QWERTY123456'],
     ['the 3,000th of the most common ones', 'eveningcucumber'],
   ])('POST /auth/password returns 400 for a new password of %s', async (_, next) => {

@@ -228,6 +228,52 @@ describe('what the TypeScript client takes for an answer', () => {
     expect(error).toMatchObject({ code: 'unexpected_response', status: 404 });
   });
 
+  it.each<[string, number[], string]>([
+    ['was not done, and the endpoint is unknown', [429, 404], 'not_found'],
+    ['went to a service without the operation', [503, 404], 'route_not_found'],
+  ])('a deletion that %s is not done', async (_, statuses, code) => {
+    const answers = [...statuses];
+    service.handle = (_request, response) => {
+      const status = answers.shift()!;
+      const problem = { ...PROBLEM, status, code: status === 404 ? code : 'unavailable', retryable: status !== 404 };
+      response.writeHead(status, { 'content-type': 'application/problem+json' }).end(JSON.stringify(problem));
+    };
+    expect(await errorOf(clientOf().webhookEndpoints.delete('x'))).toMatchObject({ code, status: 404 });
+  });
+
+  it.each([null, 'x', 7, {}, [null], [7, 'x', { detail: 'must be shorter', pointer: '/name' }]])(
+    'a refusal whose errors are %j is that refusal, and not sent again',
+    async (errors) => {
+      service.answerJson(
+        422,
+        { ...PROBLEM, status: 422, code: 'validation_failed', errors },
+        'application/problem+json',
+      );
+      const error = await errorOf(clientOf().orders.get('x'));
+      expect(error).toMatchObject({ code: 'validation_failed', status: 422, retryable: false });
+      expect(error.errors).toEqual(Array.isArray(errors) ? errors.filter((one) => typeof one === 'object' && one) : []);
+      expect(service.requests).toHaveLength(1);
+    },
+  );
+
+  it('pages that lead to earlier ones end the list, and a feed that goes back ends', async () => {
+    const next: Record<string, string> = { first: 'a', a: 'b', b: 'c', c: 'a' };
+    service.handle = (request, response) => {
+      const cursor = new URL(request.url!, service.url).searchParams.get('cursor') ?? 'first';
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ data: [], next_cursor: next[cursor] }));
+    };
+    expect(await errorOf(all(clientOf().orders.list()))).toMatchObject({ code: 'unexpected_response' });
+    expect(service.requests).toHaveLength(4);
+    let sent = 0;
+    service.handle = (_, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ data: [], has_more: true, next_after: [5, 3, 5][sent++ % 3] }));
+    };
+    expect(await errorOf(all(clientOf().events.list({ after: 0 })))).toMatchObject({ code: 'unexpected_response' });
+    expect(sent).toBe(3);
+  });
+
   it.each([500, 503])(
     'the status %d decides, whatever the body says, and the request is sent again',
     async (status) => {

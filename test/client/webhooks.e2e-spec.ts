@@ -88,6 +88,8 @@ describe('verification of webhooks by the TypeScript client', () => {
     ['nothing', undefined],
     ['null', null],
     ['a number', 7],
+    ['a view of its numbers', new DataView(new ArrayBuffer(8))],
+    ['words', new Uint16Array(4)],
   ])('says of a body that is %s that the program has to give the bytes', async (_, body) => {
     const refused = verify(body as string, headersOf(request), secret);
     await expectRefused(refused, 'the body was parsed or not read: give its bytes, as express.raw()');
@@ -118,11 +120,22 @@ describe('verification of webhooks by the TypeScript client', () => {
   });
 
   it('calls a request without headers, or a signature that is wrong, 400', async () => {
-    for (const headers of [undefined, {}, { ...headersOf(request), 'webhook-signature': 'v1,x' }])
+    for (const headers of [undefined, null, {}, { ...headersOf(request), 'webhook-signature': 'v1,x' }])
       await expect(verify(request.raw, headers as object as Record<string, string>, secret)).rejects.toMatchObject({
         name: 'WebhookError',
         status: 400,
       });
+  });
+
+  it.each([NaN, 'x', -1, {}])('says of the tolerance %p that it is no number of seconds', async (tolerance) => {
+    const refused = verify(request.raw, headersOf(request), secret, { tolerance: tolerance as number });
+    await expectRefused(refused, 'the tolerance is not a number of seconds');
+    await expect(refused).rejects.toMatchObject({ status: 500 });
+  });
+
+  it('takes options that are null, as other programs write that there are none', async () => {
+    for (const options of [null, undefined, {}, { tolerance: undefined }])
+      expect(await verify(request.raw, headersOf(request), secret, options as object)).toEqual(JSON.parse(request.raw));
   });
 
   it('refuses a request that is older or newer than the tolerance, or whose timestamp is no number', async () => {

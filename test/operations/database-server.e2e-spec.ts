@@ -9,13 +9,14 @@ import { freePort, startBuiltService } from '../support/built-service.js';
 import { Client } from '../support/client.js';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
 import { expectInvariants, expectProblem } from '../support/expectations.js';
-import { aDocument, aMerchant } from '../support/factories.js';
+import { aDocument, aMerchant, anOrder } from '../support/factories.js';
 import { aSandboxMerchant, SANDBOX } from '../support/sandbox.js';
 import { startService } from '../support/service.js';
 import { useService } from '../support/use-service.js';
 import { rowsOf } from '../support/wallets.js';
 
 const HOUR_MS = 3_600_000;
+const wrongClock = `--import=${pathToFileURL(path.resolve('test/support/wrong-clock.mjs')).href}`;
 
 describe('a machine whose clock is not that of the database', () => {
   const { service, merchant } = useService({ merchant: (on) => aMerchant(on, { orderTtlMinutes: 30 }) });
@@ -32,7 +33,7 @@ describe('a machine whose clock is not that of the database', () => {
       service.databaseUrl,
       {
         PORT: String(port),
-        NODE_OPTIONS: `--import=${pathToFileURL(path.resolve('test/support/wrong-clock.mjs')).href}`,
+        NODE_OPTIONS: wrongClock,
         WRONG_CLOCK: clock,
       },
       openSync(log, 'w'),
@@ -58,10 +59,38 @@ describe('a machine whose clock is not that of the database', () => {
     while ((await rowsOf(service, 'SELECT 1 FROM event_outbox')).length > 0) await sleep(100);
     set(-120_000);
     while ((await client.get('/health/ready')).status === 200) await sleep(100);
+    const shop = new Client({ url: `http://127.0.0.1:${port}` }, merchant.tokens.access_token).once;
+    const login = { email: merchant.email, password: merchant.password };
+    for (const answer of [
+      await shop.post('/orders', anOrder()),
+      await shop.post(`/orders/${due.id}/complete`),
+      await shop.post('/grants', { external_id: 'G-1', document: aDocument(), amount: '1.00' }),
+      await shop.post<object>('/auth/login', login),
+    ])
+      expect(expectProblem(answer, 503, 'unavailable').detail).toMatch(/^this machine's clock says 20/);
+    expect((await shop.get(`/orders/${due.id}`)).status).toBe(200);
     set(0);
     while ((await client.get('/health/ready')).status === 503) await sleep(100);
+    expect((await shop.post('/orders', anOrder())).status).toBe(201);
     await instance.stop();
   });
+
+  it.each([-24 * HOUR_MS, -61_000, 62_000, 24 * HOUR_MS])(
+    'the command line does nothing with a clock that is %d ms ahead',
+    async (aheadMs) => {
+      const clock = path.join(makeTempFolder('cashback-clock'), 'clock');
+      writeFileSync(clock, String(aheadMs));
+      const document = aDocument();
+      const grant = ['cashback', 'grant', '--merchant', merchant.id, '--document', document, '--amount', '1.00'];
+      const wrong = { NODE_OPTIONS: wrongClock, WRONG_CLOCK: clock };
+      const { code, stderr } = await new AdminCommandLine(service).built(grant, '', wrong);
+      expect({ code, stderr }).toEqual({
+        code: 1,
+        stderr: expect.stringContaining("error: this machine's clock says 20"),
+      });
+      expect((await merchant.wallet(document)).id).toBeNull();
+    },
+  );
 });
 
 describe.each(['mysql', 'mariadb'])('a URL that begins with %s://, whatever the server is', (scheme) => {

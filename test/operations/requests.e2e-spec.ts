@@ -179,6 +179,19 @@ describe('connections', () => {
   });
 });
 
+describe('the files of the back office', () => {
+  it.each([
+    ['range', 'bytes=999999999-'],
+    ['range', 'bytes=5-1'],
+    ['range', 'bytes=-0'],
+    ['if-match', '"zzz"'],
+    ['if-unmodified-since', 'Thu, 01 Jan 1970 00:00:00 GMT'],
+  ])('GET /back-office/ is 200 with %s: %s, as if it were not there', async (name, value) => {
+    for (const file of ['', 'index.html'])
+      expect((await anyone.get(`/back-office/${file}`, { headers: { [name]: value } })).status).toBe(200);
+  });
+});
+
 describe('responses and query parameters', () => {
   it('responses with personal data or tokens have Cache-Control: no-store', async () => {
     const order = anOrder();

@@ -5,6 +5,7 @@ import { atOnce, Client } from '../support/client.js';
 import { expectProblem } from '../support/expectations.js';
 import { aDocument } from '../support/factories.js';
 import { expectLimited } from '../support/rate-limits.js';
+import { aRequest, sendBytes } from '../support/raw.js';
 import { aSandboxMerchant, NEXT_YEAR, SANDBOX } from '../support/sandbox.js';
 import { startService } from '../support/service.js';
 import type { PolicyRules, Tokens } from '../support/shop.js';
@@ -187,11 +188,21 @@ describe('a sandbox', () => {
     const limited = await startService({ env, databaseUrl: service.databaseUrl });
     try {
       const shop = await aSandboxMerchant(limited);
-      const send = (address: string) =>
-        shop.client.send('POST', '/orders', {
+      const other = await aSandboxMerchant(limited);
+      const send = (address: string, { client } = shop) =>
+        client.send('POST', '/orders', {
           raw: JSON.stringify({ padding: 'x'.repeat(249 * 1024) }),
           headers: { 'x-forwarded-for': address },
         });
+      // What is too large is not read, and without a length there is no body.
+      const bytes = (length: string | undefined) => {
+        const authorization = `Bearer ${other.tokens.access_token}`;
+        const from = { authorization, 'x-forwarded-for': '192.0.2.3', 'content-type': 'application/json' };
+        return sendBytes(limited, aRequest('POST /orders', { ...from, 'content-length': length }));
+      };
+      expectProblem(await bytes('102400001'), 413, 'payload_too_large');
+      for (let count = 0; count < 4; count++) expectProblem(await bytes(undefined), 400, 'validation_failed');
+      expectProblem(await send('192.0.2.3', other), 400, 'validation_failed');
       for (let count = 0; count < 4; count++) expectProblem(await send('192.0.2.1'), 400, 'validation_failed');
       const refused = await send('192.0.2.1');
       expectLimited(refused, '"sandbox-kib";q=1000;w=86400', 86_400);

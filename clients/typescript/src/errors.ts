@@ -48,8 +48,17 @@ export interface Failure {
   errors?: readonly ProblemError[];
 }
 
+/** The number of errors that the service sends at most. */
+const MAX_ERRORS = 100;
+
 class CallError extends Error {
-  constructor({ request_id, next_action, retry_after = 0, errors = [], ...members }: Failure, options?: ErrorOptions) {
+  constructor(
+    { request_id, next_action, retry_after = 0, errors: given, ...members }: Failure,
+    options?: ErrorOptions,
+  ) {
+    // Something before the service may have changed them.
+    const isError = (error: unknown): boolean => typeof error === 'object' && error !== null;
+    const errors = Array.isArray(given) ? given.slice(0, MAX_ERRORS).filter(isError) : [];
     const lines = errors.map(({ pointer, parameter, detail }) => `${pointer ?? parameter}: ${detail}`);
     super([`${members.code}: ${members.detail}`, ...lines].join('\n'), options);
     const [name, requestId, nextAction, retryAfter] = ['CashbackError', request_id, next_action, retry_after];
@@ -64,5 +73,5 @@ export const refusal = (code: string, status: number, next_action: string, detai
   new CashbackError({ code, status, detail, retryable: false, next_action });
 
 /** Whether the service, and not something before it, answered with this status. */
-export const isRefusal = (error: unknown, status: number | undefined): boolean =>
+export const isRefusal = (error: unknown, status: number): boolean =>
   error instanceof CashbackError && error.status === status && error.code !== 'unexpected_response';

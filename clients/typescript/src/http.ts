@@ -1,4 +1,4 @@
-import { CashbackError, type Failure, isRefusal, refusal } from './errors.js';
+import { CashbackError, type Failure, refusal } from './errors.js';
 
 /** The last argument of each call. */
 export interface CallOptions {
@@ -42,8 +42,8 @@ export interface Call {
   accept?: 'text/csv' | undefined;
   options?: CallOptions | undefined;
   authorize?: Authorize | undefined;
-  /** The status of a repeated request whose first try succeeded although its response was lost. */
-  doneIs?: number | undefined;
+  /** The code of a repeated request whose first try succeeded although its response was lost. */
+  doneIs?: string | undefined;
 }
 
 const TRIES = 4;
@@ -169,6 +169,8 @@ export class Http {
     const left = (): number => deadline - performance.now();
     const body = call.body === undefined ? undefined : JSON.stringify(call.body);
     let rejected: string | undefined;
+    /** Whether an earlier try may have been carried out. */
+    let mayBeDone = false;
     for (let attempt = 1; ; attempt++) {
       const session = authorize && (await within(() => authorize(rejected), left(), signal));
       // A try that hangs leaves time for another one.
@@ -177,7 +179,8 @@ export class Http {
         return await within((ending) => this.#exchange<T>(call, body, session?.token, ending), limit, signal);
       } catch (error) {
         if (!(error instanceof CashbackError)) throw error;
-        if (attempt > 1 && isRefusal(error, doneIs)) return undefined as T;
+        if (mayBeDone && error.code === doneIs) return undefined as T;
+        mayBeDone ||= error.status !== 429 && isTransient(error.status);
         if (error.code === 'invalid_token' && session?.isFresh === false && rejected === undefined) {
           rejected = session.token;
           attempt--;

@@ -47,8 +47,8 @@ export type Operation<N extends Name> = (
 
 export type Send = <T>(call: Call) => Promise<T>;
 
-/** A repeat of these is refused with this status if the first try succeeded. */
-const DONE_IS: { [N in Name]?: number } = { deleteWebhookEndpoint: 404, logout: 401 };
+/** A repeat of these is refused with this code if the first try succeeded. */
+const DONE_IS: { [N in Name]?: string } = { deleteWebhookEndpoint: 'not_found', logout: 'invalid_token' };
 
 /** Makes the call of an operation. */
 export function operation<N extends Name>(name: N, send: Send): Operation<N> {
@@ -76,13 +76,14 @@ function segmentOf(id: unknown): string {
 
 function listOf<P extends Page>(read: (next: object) => Promise<P>): List<P> {
   async function* pages({ cursor }: { cursor?: string | undefined } = {}): AsyncGenerator<P, void> {
+    const seen = new Set<string>();
     for (let next: object | undefined = cursor === undefined ? {} : { cursor }; next !== undefined;) {
       const page: P = await read(next);
       // Where the feed began is replaced by where it goes on.
       const after = page.has_more ? { after: page.next_after, from: undefined, last: undefined } : undefined;
       const following = page.next_cursor ? { cursor: page.next_cursor } : after;
-      if (JSON.stringify(following) === JSON.stringify(next))
-        throw refusal('unexpected_response', 200, 'contact_support', 'the page after this one is this one');
+      if (following !== undefined && seen.size === seen.add(JSON.stringify(following)).size)
+        throw refusal('unexpected_response', 200, 'contact_support', 'the page after this one was read before');
       yield page;
       next = following;
     }

@@ -109,7 +109,14 @@ export function resources(send: Send): Resources {
   all.events.pages = (...args) => all.events.list(...args).pages();
   all.reports.csv = (name, query, language, options) => {
     const sent = { ...query, ...(language === 'pt-BR' && { csv: language }) };
-    return send({ method: 'GET', path: `/reports/${name}`, query: sent, status: 200, accept: 'text/csv', options });
+    return send({
+      method: 'GET',
+      path: `/reports/${encodeURIComponent(name)}`,
+      query: sent,
+      status: 200,
+      accept: 'text/csv',
+      options,
+    });
   };
   all.sandbox.move = async (...args) => {
     for (;;) {

@@ -30,7 +30,8 @@ const TOLERANCE_SECONDS = 300;
 
 const isOfFetch = (headers: HeaderFields): headers is Pick<Headers, 'get'> => typeof headers.get === 'function';
 
-function field(headers: HeaderFields = {}, name: string): string {
+function field(given: HeaderFields | null | undefined, name: string): string {
+  const headers = given ?? {};
   const value = isOfFetch(headers)
     ? headers.get(name)
     : Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1];
@@ -66,15 +67,17 @@ export async function verify(
   rawBody: string | Uint8Array,
   headers: HeaderFields,
   secret: string,
-  { tolerance = TOLERANCE_SECONDS }: { tolerance?: number | undefined } = {},
+  options?: { tolerance?: number | undefined },
 ): Promise<Received> {
+  const tolerance = options?.tolerance ?? TOLERANCE_SECONDS;
+  if (!(tolerance >= 0)) throw new ProgramError('the tolerance is not a number of seconds');
   const [, base64] = /^\s*(?:whsec_)?([A-Za-z0-9+/]{43}=)\s*$/.exec(secret) ?? [];
   if (base64 === undefined)
     throw new ProgramError('the secret is not that of an endpoint: give `whsec_` and the 44 characters after it');
   const encoder = new TextEncoder();
   const body = typeof rawBody === 'string' ? encoder.encode(rawBody) : rawBody;
   // What a framework made of the body is often `any`, so that the compiler finds no mistake.
-  if (!ArrayBuffer.isView(body))
+  if (!ArrayBuffer.isView(body) || body.BYTES_PER_ELEMENT !== 1)
     throw new ProgramError('the body was parsed or not read: give its bytes, as express.raw() before any JSON parser');
   const timestamp = field(headers, 'webhook-timestamp');
   if (!/^\d+$/.test(timestamp)) throw new WebhookError('the header webhook-timestamp is not a number of seconds');
