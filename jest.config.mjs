@@ -31,7 +31,9 @@ export default {
   // High, because a slow machine must not fail a test. A hook that times out leaves behind what it started.
   testTimeout: 300_000,
   // More than there are processors, because many tests wait: for locks, for time limits, for the edge.
-  maxWorkers: availableParallelism() + 2,
+  maxWorkers: availableParallelism() + 1,
+  // Each file leaves modules behind in its process.
+  workerIdleMemoryLimit: '1.5GB',
   projects: [
     { ...shared, displayName: 'unit', roots: ['<rootDir>/src'], testMatch: ['**/*.spec.ts'] },
     {
