@@ -6,6 +6,7 @@ import type { Policy } from '../../src/merchants/policy.js';
 import { Client } from './client.js';
 import type { Service } from './service.js';
 import { type Members, type Order, Shop, type Tokens, unique } from './shop.js';
+import { untilAvailable } from './until-available.js';
 
 export { aDocument, anOrder, type Shop as TestMerchant } from './shop.js';
 
@@ -31,7 +32,7 @@ export async function aUser(
 ): Promise<Shop> {
   const email = `api-${unique()}@shop.example`;
   const given = { merchantId, name, email, permissions: [...permissions] };
-  const user = await service.app.get(ApiUsersService).create(given, PASSWORD);
+  const user = await untilAvailable(() => service.app.get(ApiUsersService).create(given, PASSWORD));
   return new Shop(service, merchantId, user.id, name, email, PASSWORD, await logIn(service, email));
 }
 
