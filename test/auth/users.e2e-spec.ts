@@ -174,7 +174,8 @@ describe('the hashing of passwords', () => {
   });
 
   it('new passwords wait for their turn behind the comparisons of logins, and take turns with them', async () => {
-    const till = await create();
+    // A password that changes refuses a login that has not ended, so it is that of another user.
+    const [till, other] = [await create(), await create()];
     const { hashed } = comparisons;
     comparisons.hold();
     const login = logIn(service, till.email, till.password);
@@ -185,7 +186,7 @@ describe('the hashing of passwords', () => {
       expect(passwords.load).toEqual({ running: 1, waiting: count });
     };
     await waiting(0);
-    const sent = [create(), renewPassword(till)].map((call) => call.answer);
+    const sent = [create(), renewPassword(other)].map((call) => call.answer);
     await waiting(2);
     expect(comparisons.hashed).toBe(hashed);
     comparisons.release();
