@@ -25,9 +25,10 @@ export function passwordFault(password: unknown): string | undefined {
     return `must be a string of ${MIN_PASSWORD_BYTES} to ${MAX_PASSWORD_BYTES} bytes in UTF-8`;
   // Every lone surrogate would become U+FFFD, which makes different passwords equal.
   if (!password.isWellFormed()) return 'must be well-formed Unicode';
-  if ([...withoutUnseen(password)].length < MIN_PASSWORD_CHARACTERS)
+  const seen = withoutUnseen(password);
+  if ([...seen].length < MIN_PASSWORD_CHARACTERS)
     return `must have at least ${MIN_PASSWORD_CHARACTERS} characters that people see`;
-  return COMMON_PASSWORDS.has(withoutUnseen(password).toLowerCase())
+  return COMMON_PASSWORDS.has(seen.toLowerCase())
     ? 'must not be one of the most common passwords: choose a longer or a less usual one'
     : undefined;
 }

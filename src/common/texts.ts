@@ -16,6 +16,8 @@ const SURROGATE: TextRule = [/\p{Cs}/u, 'must be valid Unicode'];
 const CONTROL: TextRule = [/[^\P{Cc}\t\n\r]/u, 'must not have control characters (%)'];
 const BREAK: TextRule = [/[\p{Cc}\p{Zl}\p{Zp}]/u, 'must not have control characters or line breaks (%)'];
 const UNSEEN = String.raw`[\s\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]`;
+const ALL_UNSEEN = new RegExp(UNSEEN, 'gu');
+const ALL_UNSEEN_AND_MARKS = new RegExp(String.raw`${UNSEEN}|\p{C}|\p{M}`, 'gu');
 /** The service's collation ignores blanks at the end. An emoji may end with a variation selector. */
 const END: TextRule = [
   new RegExp(String.raw`^(?!\p{Variation_Selector})${UNSEEN}|(?!\p{Variation_Selector})${UNSEEN}$`, 'u'),
@@ -55,14 +57,13 @@ export const textFault =
   };
 
 /** Without what nobody sees: blanks, control and format characters, fillers, and marks on nothing. */
-export const withoutUnseen = (text: string): string =>
-  text.replace(new RegExp(String.raw`${UNSEEN}|\p{C}|\p{M}`, 'gu'), '');
+export const withoutUnseen = (text: string): string => text.replace(ALL_UNSEEN_AND_MARKS, '');
 
 /** What people see of a text: texts that look the same, or nearly, have the same. */
 export const lookOf = (text: string): string =>
   text
     .normalize('NFKC')
-    .replace(new RegExp(UNSEEN, 'gu'), ' ')
+    .replace(ALL_UNSEEN, ' ')
     .replace(/[\p{Pd}\u2212]/gu, '-')
     .replace(/ +/g, ' ')
     .trim()

@@ -5,11 +5,10 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { type BuiltService, startBuiltService } from '../support/built-service.js';
-import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
 import { describeIf } from '../support/requirements.js';
 import { SANDBOX } from '../support/sandbox.js';
 import { failing, UnreliableProxy } from '../support/unreliable-proxy.js';
+import { useBuiltService } from '../support/use-service.js';
 
 const isThere = (program: string, ...args: string[]): boolean => spawnSync(program, args).status === 0;
 
@@ -64,17 +63,7 @@ const EXAMPLES = [
   },
 ];
 
-let database: TestDatabase;
-let service: BuiltService;
-
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-  service = await startBuiltService(database.url, SANDBOX);
-});
-afterAll(async () => {
-  await service?.stop();
-  await database?.drop();
-});
+const service = useBuiltService(SANDBOX);
 
 for (const {
   file,

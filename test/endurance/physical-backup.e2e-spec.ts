@@ -1,7 +1,7 @@
 import { cpSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { createConnection } from 'mysql2/promise';
+import { query } from '../../tools/database/connection.mjs';
 import { run } from '../../tools/support/processes.mjs';
 import { AdminCommandLine } from '../support/admin.js';
 import { migrate } from '../support/database.js';
@@ -39,13 +39,8 @@ describeIf(mariadb && isInstalled, 'Physical backups, because MariaDB or mariadb
 
     /** The version of each order by its ID. */
     async function versions({ url }: OwnServer): Promise<Map<string, number>> {
-      const connection = await createConnection(url.replace(/^mariadb:/, 'mysql:'));
-      try {
-        const [rows] = await connection.query('SELECT id, version FROM orders');
-        return new Map((rows as { id: string; version: number }[]).map(({ id, version }) => [id, version]));
-      } finally {
-        await connection.end();
-      }
+      const rows = await query(url, 'SELECT id, version FROM orders');
+      return new Map(rows.map(({ id, version }) => [String(id), Number(version)]));
     }
 
     async function backUp(...args: string[]): Promise<void> {

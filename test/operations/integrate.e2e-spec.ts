@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import { AdminCommandLine } from '../support/admin.js';
-import { type BuiltService, freePort, startBuiltService } from '../support/built-service.js';
-import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
+import { freePort } from '../support/built-service.js';
 import { answersIn, brokenLinksIn, commandBlocksOf, type ShownAnswer } from '../support/pages.js';
 import { describeIf } from '../support/requirements.js';
 import { SANDBOX } from '../support/sandbox.js';
 import { hasShell, Shell } from '../support/shell.js';
+import { useBuiltService } from '../support/use-service.js';
 
 const PAGES = ['docs/integrate.md', 'docs/pt-BR/integrar.md'];
 
@@ -28,17 +28,7 @@ describe.each(PAGES)('%s', (page) => {
 describeIf(hasShell, `the commands of ${PAGES.join(' and ')}, because bash, curl or sed is missing`)(
   'a sandbox that an integrator has started',
   () => {
-    let database: TestDatabase;
-    let service: BuiltService;
-
-    beforeAll(async () => {
-      database = await createMigratedDatabase();
-      service = await startBuiltService(database.url, SANDBOX);
-    });
-    afterAll(async () => {
-      await service?.stop();
-      await database?.drop();
-    });
+    const service = useBuiltService(SANDBOX);
 
     describe.each(PAGES)('pasting %s', (page) => {
       let shell: Shell;
@@ -91,7 +81,7 @@ describeIf(hasShell, `the commands of ${PAGES.join(' and ')}, because bash, curl
     });
 
     it('what the pages did leaves amounts that agree with the ledger', async () => {
-      const admin = new AdminCommandLine({ databaseUrl: database.url });
+      const admin = new AdminCommandLine(service);
       expect(await admin.json('reconcile')).toMatchObject({ findings: 0, warnings: [] });
     });
   },

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll } from '@jest/globals';
+import { type BuiltService, startBuiltService } from './built-service.js';
+import { createMigratedDatabase, type TestDatabase } from './database.js';
 import { aMerchant, type TestMerchant } from './factories.js';
 import { type Service, type ServiceOptions, startService } from './service.js';
 
@@ -23,6 +25,21 @@ export function useService({ merchant: create = aMerchant, ...options }: Options
   });
   afterAll(() => service.get()?.stop());
   return { service: service.object, merchant: merchant.object };
+}
+
+/** Starts the built service on a database of its own before the tests, and stops it after them. */
+export function useBuiltService(env: Record<string, string> = {}): BuiltService & { databaseUrl: string } {
+  const service = startedLater<BuiltService & { databaseUrl: string }>('the service');
+  let database: TestDatabase | undefined;
+  beforeAll(async () => {
+    database = await createMigratedDatabase();
+    service.set({ ...(await startBuiltService(database.url, env)), databaseUrl: database.url });
+  });
+  afterAll(async () => {
+    await service.get()?.stop();
+    await database?.drop();
+  });
+  return service.object;
 }
 
 interface StartedLater<T> {
