@@ -1,26 +1,9 @@
 // @ts-check
 
-/** The modules of `src`, from the bottom up. A module imports only what is below it. */
-const LAYERS = [
-  ['common'],
-  ['config'],
-  ['database'],
-  ['merchants'],
-  ['cashback'],
-  ['http', 'openapi'],
-  ['logging', 'tracing', 'rate-limits'],
-  ['metrics'],
-  ['auth'],
-  ['orders', 'wallets'],
-  ['events'],
-  ['webhooks', 'reports'],
-  ['privacy'],
-  ['reconcile', 'audit'],
-  ['sweeps', 'sandbox'],
-  ['health'],
-  ['admin'],
-];
-/** Files that meet HTTP; all others, services above all, know neither `http`, `openapi` nor `metrics`. */
+/** The rooms of `src`, from the bottom up, and the folders of `platform`. A room imports only from those before it. */
+const ROOMS = ['platform', 'merchants', 'auth', 'cashback', 'orders', 'events', 'reports', 'sandbox', 'operations'];
+const PLATFORM = ['values', 'config', 'database', 'rate-limits', 'openapi', 'http', 'observe'];
+/** Files that meet HTTP; all others, services above all, know no HTTP, OpenAPI or metrics. */
 const EDGES = ['controller', 'dto', 'guard', 'interceptor', 'middleware', 'module', 'strategy'];
 
 /**
@@ -30,12 +13,17 @@ const EDGES = ['controller', 'dto', 'guard', 'interceptor', 'middleware', 'modul
 const refuse = (modules, message) => ({ regex: `^(\\.\\./)+(${modules.join('|')})/`, message });
 const noHttp = {
   regex: '^(@nestjs/(swagger|platform-express)|express|class-validator)$',
-  message: 'Values and the money know no HTTP.',
+  message: 'Values, the database and the money know no HTTP.',
+};
+
+const noEdges = {
+  regex: '^(\\.\\./)+platform/(http|openapi|observe)/',
+  message: 'A service knows neither HTTP nor metrics; its controller does.',
 };
 
 /** What knows all modules: only the command line, which starts an application of its own, imports from there. */
 const noTop = {
-  regex: '^(\\.\\./)+((main|start|app\\.module|configure-app|schema)\\.js|migrations/)',
+  regex: '^(\\.\\./)+((main|app\\.module|schema)\\.js|migrations/)',
   message: 'Nothing imports upwards.',
 };
 
@@ -50,31 +38,31 @@ const rule = (files, patterns, ignores = []) => ({
   rules: { 'no-restricted-imports': /** @type {[2, { patterns: object[] }]} */ ([2, { patterns }]) },
 });
 
+const edges = EDGES.map((edge) => `**/*.${edge}.ts`);
+
+/** @param {string} room @param {number} at @returns {object[]} */
+const upwardsOf = (room, at) => [
+  ...(at + 1 < ROOMS.length ? [refuse(ROOMS.slice(at + 1), 'Nothing imports upwards.')] : []),
+  ...(room === 'operations' ? [] : [noTop]),
+];
+
 /** The import rules of docs/architecture.md. The later of two rules for a file replaces the earlier. */
-export const importRules = LAYERS.flatMap((layer, at) => {
-  const above = LAYERS.slice(at + 1).flat();
-  return layer.flatMap((module) => {
-    const beside = layer.filter((other) => other !== module);
-    const upwards = [...above, ...beside].length > 0 ? [refuse([...above, ...beside], 'Nothing imports upwards.')] : [];
-    const patterns = [
+export const importRules = [
+  ...ROOMS.flatMap((room, at) => {
+    const patterns = upwardsOf(room, at);
+    const isOfServices = !['platform', 'sandbox', 'operations'].includes(room);
+    const inServices = [...patterns, noEdges, ...(['merchants', 'cashback'].includes(room) ? [noHttp] : [])];
+    const files = `src/${room}/**/*.ts`;
+    return [rule(files, patterns), ...(isOfServices ? [rule(files, inServices, edges)] : [])];
+  }),
+  ...PLATFORM.map((folder, at) => {
+    const above = PLATFORM.slice(at + 1);
+    const upwards = above.length > 0 ? [refuse(above, 'Nothing imports upwards.')] : [];
+    const isPlain = ['values', 'database'].includes(folder);
+    return rule(`src/platform/${folder}/**/*.ts`, [
+      ...upwardsOf('platform', 0),
       ...upwards,
-      ...(module === 'admin' ? [] : [noTop]),
-      ...(['common', 'database', 'merchants', 'cashback'].includes(module) ? [noHttp] : []),
-    ];
-    const files = `src/${module}/**/*.ts`;
-    const service = refuse(
-      ['http', 'openapi', 'metrics'],
-      'A service knows neither HTTP nor metrics; its controller does.',
-    );
-    return ['auth', 'orders', 'wallets', 'events', 'webhooks', 'reports', 'reconcile'].includes(module)
-      ? [
-          rule(files, patterns),
-          rule(
-            files,
-            [...patterns, service],
-            EDGES.flatMap((edge) => [`**/*.${edge}.ts`, '**/dto/**']),
-          ),
-        ]
-      : [rule(files, patterns)];
-  });
-});
+      ...(isPlain ? [noHttp] : []),
+    ]);
+  }),
+];

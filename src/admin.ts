@@ -1,4 +1,4 @@
 import 'reflect-metadata';
-import { runAdmin } from './admin/program.js';
+import { runAdmin } from './operations/program.js';
 
 await runAdmin(process.argv.slice(2));

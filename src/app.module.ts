@@ -1,28 +1,38 @@
-import { type DynamicModule, Module } from '@nestjs/common';
-import { APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';
-import { AccessTokenGuard, PermissionGuard } from './auth/caller.guard.js';
+import { type Server } from 'node:http';
+import { parse } from 'node:querystring';
+import helmet from 'helmet';
+import { type DynamicModule, Module, type INestApplication } from '@nestjs/common';
+import { APP_GUARD, APP_INTERCEPTOR, NestFactory } from '@nestjs/core';
+import { type NestExpressApplication } from '@nestjs/platform-express';
+import { type Logger } from 'pino';
 import { AuthModule } from './auth/auth.module.js';
-import { ClockModule } from './common/clock.js';
-import { type Config, ConfigModule } from './config/config.js';
-import { DatabaseModule, REQUEST_QUERY_TIMEOUT_MS } from './database/database.module.js';
+import { AccessTokenGuard, PermissionGuard } from './auth/caller.guard.js';
+import { CashbackModule } from './cashback/cashback.module.js';
 import { EventsModule } from './events/events.module.js';
-import { HttpModule } from './http/http.module.js';
-import { Admission } from './http/admission.js';
-import { BodyGuard } from './http/body.js';
-import { HealthModule } from './health/health.module.js';
-import { PrivacyModule } from './privacy/privacy.module.js';
-import { MetricsModule } from './metrics/metrics.module.js';
+import { MerchantsModule } from './merchants/merchants.module.js';
+import { OperationsModule } from './operations/operations.module.js';
+import { SweepsService } from './operations/sweeps.service.js';
 import { OrdersModule } from './orders/orders.module.js';
-import { RateLimitGuard } from './rate-limits/rate-limit.guard.js';
-import { RateLimitsModule } from './rate-limits/rate-limits.module.js';
-import { ReconcileModule } from './reconcile/reconcile.module.js';
+import { Config, ConfigModule, loadProcessConfig } from './platform/config/config.js';
+import { allowedOrigins, trustedProxies, isLoopback } from './platform/config/network.js';
+import { DatabaseModule, REQUEST_QUERY_TIMEOUT_MS } from './platform/database/database.module.js';
+import { Admission } from './platform/http/admission.js';
+import { serveBackOffice } from './platform/http/back-office.js';
+import { BodyGuard } from './platform/http/body.js';
+import { limitConnections, httpAdapter } from './platform/http/http-server.js';
+import { allowOrigins, assignRequestId, limitTime, secureResponses } from './platform/http/middleware.js';
+import { ProblemFilter } from './platform/http/problem.filter.js';
+import { RateLimitGuard } from './platform/http/rate-limit.guard.js';
+import { RequestValidationPipe } from './platform/http/validation.pipe.js';
+import { Drain } from './platform/observe/drain.js';
+import { logRequests, createLogger, NestLogger } from './platform/observe/logger.js';
+import { Metrics } from './platform/observe/metrics.js';
+import { serveDocumentation } from './platform/openapi/swagger-ui.js';
+import { PlatformModule, ServerModule } from './platform/platform.module.js';
+import { ClockModule } from './platform/values/time.js';
 import { ReportsModule } from './reports/reports.module.js';
 import { SandboxModule } from './sandbox/sandbox.module.js';
 import { SCHEMA } from './schema.js';
-import { SweepsModule } from './sweeps/sweeps.module.js';
-import { TracingModule } from './tracing/tracing.js';
-import { WalletsModule } from './wallets/wallets.module.js';
-import { WebhooksModule } from './webhooks/webhooks.module.js';
 
 /** The guards of every route, in the order in which they run. A body can take ten seconds. */
 const GUARDS = [AccessTokenGuard, RateLimitGuard, PermissionGuard, BodyGuard, AccessTokenGuard, PermissionGuard];
@@ -36,20 +46,15 @@ export class AppModule {
         ConfigModule.with(config),
         config.SANDBOX ? SandboxModule : ClockModule,
         DatabaseModule.with(SCHEMA, REQUEST_QUERY_TIMEOUT_MS),
-        HttpModule,
-        RateLimitsModule,
+        PlatformModule,
+        ServerModule,
         AuthModule,
         OrdersModule,
-        WalletsModule,
+        MerchantsModule,
+        CashbackModule,
         EventsModule,
-        PrivacyModule,
-        WebhooksModule,
         ReportsModule,
-        SweepsModule,
-        HealthModule,
-        MetricsModule,
-        ReconcileModule,
-        TracingModule,
+        OperationsModule,
       ],
       providers: [
         ...GUARDS.map((useClass) => ({ provide: APP_GUARD, useClass })),
@@ -57,4 +62,65 @@ export class AppModule {
       ],
     };
   }
+}
+
+/** axios and PHP send a list as `status[]=a&status[]=b`. */
+const parseQuery = (query: string | null | undefined): object =>
+  parse((query ?? '').replaceAll(/(^|&)([^&=]*)(?:\[\]|%5B%5D)=/gi, '$1$2='));
+
+/** Options for `NestFactory.create`. Bodies are read by `BodyGuard`, after authentication. */
+export const APP_OPTIONS = { bodyParser: false } as const;
+
+/** Sets up everything between the socket and the controllers, identically in production and in tests. */
+export function configureApp(app: INestApplication, logger: Logger): void {
+  const express = app as NestExpressApplication;
+  const config = app.get(Config);
+  const metrics = app.get(Metrics);
+  express.set('etag', false);
+  express.set('query parser', parseQuery);
+  express.disable('x-powered-by');
+  express.set('trust proxy', trustedProxies(config.TRUST_PROXY));
+  app.use(assignRequestId);
+  app.use(logRequests(logger));
+  app.use(metrics.observeRequests());
+  app.use(app.get(Drain).closeConnections());
+  app.use(secureResponses);
+  allowOrigins(app, allowedOrigins(config.CORS_ORIGINS) ?? []);
+  app.use(limitTime);
+  app.useGlobalPipes(new RequestValidationPipe(config));
+  app.useGlobalFilters(new ProblemFilter());
+  if (config.DOCS) {
+    app.use('/docs', helmet({ contentSecurityPolicy: { directives: { 'upgrade-insecure-requests': null } } }));
+    serveDocumentation(app);
+  }
+  if (config.BACK_OFFICE) serveBackOffice(express);
+  limitConnections(app.getHttpServer() as Server, config.KEEP_ALIVE_SECONDS, (problem, requestId) => {
+    metrics.refusedBelowHttp(problem);
+    logger.info({ request_id: requestId, status: problem.status, code: problem.code }, 'refused_connection');
+  });
+}
+
+export async function start(): Promise<void> {
+  const config = loadProcessConfig();
+  const logger = createLogger(config);
+  if (config.SANDBOX) logger.info('this is a sandbox: merchants for everybody, with clocks that can be moved');
+  const app = await NestFactory.create(AppModule.with(config), httpAdapter(), {
+    ...APP_OPTIONS,
+    logger: new NestLogger(logger),
+    abortOnError: false,
+  });
+  configureApp(app, logger);
+  app.enableShutdownHooks(undefined, { useProcessExit: true });
+  await app.listen(config.PORT, config.HOST);
+  app.get(SweepsService).start();
+  if (config.TRUST_PROXY === '' && !listensOnLoopback(app.getHttpServer() as Server))
+    logger.warn('listening beyond loopback without TRUST_PROXY: run the service behind the edge (ops/edge.cfg)');
+  if (config.NODE_ENV === 'production' && config.METRICS_TOKEN === undefined)
+    logger.warn('/metrics needs no token: set METRICS_TOKEN');
+  logger.info({ url: await app.getUrl() }, 'listening');
+}
+
+function listensOnLoopback(server: Server): boolean {
+  const listening = server.address();
+  return typeof listening === 'object' && listening !== null && isLoopback(listening.address);
 }

@@ -1,5 +1,5 @@
-import { loadProcessConfig, readEnvFile } from './config/config.js';
-import { startTracing } from './tracing/tracing.js';
+import { loadProcessConfig, readEnvFile } from './platform/config/config.js';
+import { startTracing } from './platform/observe/tracing.js';
 
 /** Starts the service. With `--check-config`, it only checks the environment variables. */
 async function run(): Promise<void> {
@@ -7,7 +7,7 @@ async function run(): Promise<void> {
   readEnvFile();
   await startTracing(process.env);
   // Imported here: tracing has to patch modules before they load.
-  const { start } = await import('./start.js');
+  const { start } = await import('./app.module.js');
   await start();
 }
 

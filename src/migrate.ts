@@ -1,9 +1,9 @@
 import 'reflect-metadata';
 import { DataSource } from 'typeorm';
-import { readEnvFile } from './config/config.js';
-import { withPassword } from './config/database-url.js';
-import { dataSourceOptions, refuseUnsafeServer } from './database/data-source.js';
-import { appliedMigrations, applyMigrations, migrationNames, revertMigration } from './database/migrations.js';
+import { readEnvFile } from './platform/config/config.js';
+import { withPassword } from './platform/config/database-url.js';
+import { dataSourceOptions, refuseUnsafeServer } from './platform/database/data-source.js';
+import { appliedMigrations, applyMigrations, migrationNames, revertMigration } from './platform/database/migrations.js';
 import { SCHEMA } from './schema.js';
 
 const USAGE = 'usage: node dist/src/migrate.js run | revert | show';

@@ -1,29 +1,29 @@
 import { readdirSync } from 'node:fs';
 import { DataSource, type MigrationInterface } from 'typeorm';
 import { ApiUser } from './auth/api-user.entity.js';
-import { EventFeed } from './merchants/event-feed.entity.js';
-import { LedgerPosition } from './merchants/ledger-position.entity.js';
+import { EventFeed } from './merchants/merchant.entity.js';
+import { LedgerPosition } from './merchants/merchant.entity.js';
 import { Merchant } from './merchants/merchant.entity.js';
 import { PolicyVersion } from './merchants/policy-version.entity.js';
 import { Session } from './auth/session.entity.js';
-import { TokenSet } from './auth/token-set.entity.js';
-import { AuditRecord } from './audit/audit-record.entity.js';
+import { TokenSet } from './auth/session.entity.js';
+import { AuditRecord } from './operations/audit-record.entity.js';
 import { Credit } from './cashback/credit.entity.js';
 import { Entry } from './cashback/entry.entity.js';
 import { Grant } from './cashback/grant.entity.js';
 import { GrantTotal } from './cashback/grant-totals.js';
-import { Hold } from './cashback/hold.entity.js';
+import { Hold } from './cashback/credit.entity.js';
 import { Wallet } from './cashback/wallet.entity.js';
-import { OutboxRow } from './database/event-outbox.js';
+import { OutboxRow } from './platform/database/event-outbox.js';
 import { EventSweep, FeedEvent } from './events/event.entity.js';
-import { WebhookEndpoint } from './webhooks/webhook-endpoint.entity.js';
+import { WebhookEndpoint } from './events/webhook-endpoint.entity.js';
 import { CustomerChange } from './orders/customer-change.entity.js';
 import { Order } from './orders/order.entity.js';
 import { LedgerDay } from './reports/ledger-day.entity.js';
 import { MerchantClock } from './sandbox/sandbox-clock.entity.js';
 import { Refund } from './orders/refund.entity.js';
-import { RateLimit } from './rate-limits/rate-limit.entity.js';
-import { dataSourceOptions, type Schema } from './database/data-source.js';
+import { RateLimit } from './platform/rate-limits/rate-limit.entity.js';
+import { dataSourceOptions, type Schema } from './platform/database/data-source.js';
 
 type Migration = new () => MigrationInterface;
 

@@ -12,8 +12,8 @@ const FILES = { 'dist/openapi.json': 'false', 'dist/openapi-sandbox.json': 'true
 
 // The build is not there when this file is checked, so its modules are named at run time.
 const { AppModule } = await import(new URL('../dist/src/app.module.js', import.meta.url).href);
-const { loadConfig } = await import(new URL('../dist/src/config/config.js', import.meta.url).href);
-const { openApiDocument } = await import(new URL('../dist/src/openapi/document.js', import.meta.url).href);
+const { loadConfig } = await import(new URL('../dist/src/platform/config/config.js', import.meta.url).href);
+const { openApiDocument } = await import(new URL('../dist/src/platform/openapi/document.js', import.meta.url).href);
 
 for (const [file, SANDBOX] of Object.entries(FILES)) {
   const config = loadConfig({

@@ -1,5 +1,5 @@
 import { CashbackError } from '@cashback/client';
-import { hasValidCheckDigits, isDocument, withPunctuation } from '../../src/common/document.js';
+import { hasValidCheckDigits, isDocument, withPunctuation } from '../../src/platform/values/document.js';
 import { now } from './clock.js';
 import { en, type Texts } from './texts/en.js';
 import { ptBR } from './texts/pt-br.js';

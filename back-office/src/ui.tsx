@@ -1,7 +1,7 @@
 import { CashbackError, type By, type Order } from '@cashback/client';
 import { type ComponentChildren, createContext, Fragment, type JSX } from 'preact';
 import { useContext, useEffect, useId, useMemo, useRef, useState } from 'preact/hooks';
-import { isDocument } from '../../src/common/document.js';
+import { isDocument } from '../../src/platform/values/document.js';
 import { documentText, money, t } from './format.js';
 import { notify } from './session.js';
 import type { Members } from './texts/en.js';

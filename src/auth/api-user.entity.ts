@@ -1,6 +1,6 @@
 import { Column, Entity, ForeignKey, Index } from 'typeorm';
-import { type Permission, PERMISSIONS } from '../common/caller.js';
-import { IdColumn, InstantColumn, PrimaryId } from '../database/columns.js';
+import { type Permission, PERMISSIONS } from '../platform/values/caller.js';
+import { IdColumn, InstantColumn, PrimaryId } from '../platform/database/columns.js';
 import { Merchant } from '../merchants/merchant.entity.js';
 
 /** @param stored as in the column, such as `sell,refund`. */

@@ -1,15 +1,14 @@
 import { Body, Controller, HttpCode, Ip, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { ApiProblems } from '../openapi/decorators.js';
+import { ApiProblems } from '../platform/openapi/decorators.js';
 import { AuthService } from './auth.service.js';
-import { Requires } from './caller.guard.js';
-import { PASSWORDS, REQUESTS } from '../rate-limits/quotas.js';
-import { RateLimit } from '../rate-limits/rate-limit.guard.js';
-import type { Caller } from '../common/caller.js';
-import { Heavy } from '../http/admission.js';
-import { CurrentCaller, Public } from '../http/decorators.js';
-import { ConfigurationUserTokensDto, LoginDto, RefreshTokenDto } from './dto/auth.dto.js';
-import { ChangePasswordDto } from './dto/user.dto.js';
+import { PASSWORDS, REQUESTS } from '../platform/rate-limits/rate-limiter.js';
+import { RateLimit } from '../platform/http/rate-limit.guard.js';
+import { type Caller } from '../platform/values/caller.js';
+import { Heavy } from '../platform/http/admission.js';
+import { CurrentCaller, Public, Requires } from '../platform/http/decorators.js';
+import { ConfigurationUserTokensDto, LoginDto, RefreshTokenDto } from './auth.dto.js';
+import { ChangePasswordDto } from './user.dto.js';
 import { UsersService } from './users.service.js';
 
 @ApiTags('auth')

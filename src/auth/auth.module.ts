@@ -1,23 +1,27 @@
 import { Module, type OnModuleInit } from '@nestjs/common';
 import { JwtModule } from '@nestjs/jwt';
 import { PassportModule } from '@nestjs/passport';
-import { Config } from '../config/config.js';
-import { signingKeys } from '../config/signing-secrets.js';
-import { Metrics } from '../metrics/metrics.js';
-import { RateLimitsModule } from '../rate-limits/rate-limits.module.js';
-import { AccessTokenStrategy, JWT_ALGORITHM, JWT_AUDIENCE, JWT_ISSUER } from './caller.guard.js';
-import { ApiUsersModule } from './api-users.module.js';
+import { MerchantsModule } from '../merchants/merchants.module.js';
+import { Config } from '../platform/config/config.js';
+import { signingKeys } from '../platform/config/signing-secrets.js';
+import { Metrics } from '../platform/observe/metrics.js';
+import { ApiUsersService } from './api-users.service.js';
 import { AuthController } from './auth.controller.js';
 import { AuthService } from './auth.service.js';
+import { UserNames } from './user-names.service.js';
+import { AccessTokenStrategy, JWT_ALGORITHM, JWT_AUDIENCE, JWT_ISSUER } from './caller.guard.js';
+import { LoginCounts, LoginLimit } from './login-limit.js';
 import { Passwords } from './passwords.js';
+import { SessionsService } from './sessions.service.js';
 import { TokenSetsService } from './token-sets.service.js';
 import { MeController, UsersController } from './users.controller.js';
 import { UsersService } from './users.service.js';
 
+const SHARED = [ApiUsersService, LoginCounts, LoginLimit, Passwords, SessionsService, TokenSetsService, UserNames];
+
 @Module({
   imports: [
-    ApiUsersModule,
-    RateLimitsModule,
+    MerchantsModule,
     PassportModule,
     JwtModule.registerAsync({
       inject: [Config],
@@ -28,8 +32,8 @@ import { UsersService } from './users.service.js';
     }),
   ],
   controllers: [AuthController, UsersController, MeController],
-  providers: [AuthService, UsersService, TokenSetsService, AccessTokenStrategy],
-  exports: [TokenSetsService],
+  providers: [...SHARED, AuthService, UsersService, AccessTokenStrategy],
+  exports: SHARED,
 })
 export class AuthModule implements OnModuleInit {
   constructor(

@@ -1,15 +1,14 @@
-import { createHmac, type KeyObject } from 'node:crypto';
-import { applyDecorators, type CanActivate, type ExecutionContext, Injectable, SetMetadata } from '@nestjs/common';
+import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { AuthGuard, PassportStrategy } from '@nestjs/passport';
-import { ApiBearerAuth, ApiSecurity } from '@nestjs/swagger';
+import { createHmac, type KeyObject } from 'node:crypto';
 import { Strategy } from 'passport-jwt';
-import { Problem } from '../common/problem.js';
-import { type AppRequest, bearerTokenOf } from '../http/app-request.js';
-import { IS_PUBLIC } from '../http/decorators.js';
-import { Config } from '../config/config.js';
-import { signingKeys } from '../config/signing-secrets.js';
-import type { Caller, Permission } from '../common/caller.js';
+import { Config } from '../platform/config/config.js';
+import { signingKeys } from '../platform/config/signing-secrets.js';
+import { type AppRequest, bearerTokenOf } from '../platform/http/app-request.js';
+import { IS_PUBLIC, REQUIRED } from '../platform/http/decorators.js';
+import { type Caller, type Permission } from '../platform/values/caller.js';
+import { Problem } from '../platform/values/problem.js';
 import { TokenSetsService } from './token-sets.service.js';
 import { ACCESS_PREFIX, REFRESH_PREFIX } from './tokens.js';
 
@@ -96,19 +95,6 @@ function keyThatSigned(jwt: string, keys: [KeyObject, ...KeyObject[]]): KeyObjec
   return keys.find((key) => signatureOf(key) === jwt.slice(end + 1)) ?? keys[0];
 }
 
-const PERMISSIONS = 'permissions';
-
-/**
- * Says which permission an operation, or each operation of a controller, needs: one of these, or none if there are
- * none. It must be on every operation that needs a token.
- */
-export const Requires = (...permissions: Permission[]): MethodDecorator & ClassDecorator =>
-  applyDecorators(
-    SetMetadata(PERMISSIONS, permissions),
-    // OpenAPI 3.1 allows the names of roles here.
-    ...(permissions.length === 0 ? [ApiBearerAuth()] : permissions.map((name) => ApiSecurity('bearer', [name]))),
-  );
-
 /** Refuses callers without a permission that the operation requires. Runs after the guard that reads theirs. */
 @Injectable()
 export class PermissionGuard implements CanActivate {
@@ -118,7 +104,7 @@ export class PermissionGuard implements CanActivate {
     const { user, permissions: own = [] } = context.switchToHttp().getRequest<AppRequest>();
     if (user === undefined) return true;
     const targets = [context.getHandler(), context.getClass()];
-    const required = this.reflector.getAllAndOverride<Permission[] | undefined>(PERMISSIONS, targets);
+    const required = this.reflector.getAllAndOverride<Permission[] | undefined>(REQUIRED, targets);
     if (required === undefined) throw new Error(`${context.getHandler().name} does not say which permission it needs`);
     const [permission] = required;
     if (permission === undefined || required.some((one) => own.includes(one))) return true;

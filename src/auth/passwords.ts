@@ -2,9 +2,9 @@ import { createHash, randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Injectable } from '@nestjs/common';
 import bcrypt from 'bcrypt';
-import { FairQueue } from '../common/fair-queue.js';
-import { withoutUnseen } from '../common/texts.js';
-import { Config } from '../config/config.js';
+import { FairQueue } from '../platform/values/fair-queue.js';
+import { withoutUnseen } from '../platform/values/texts.js';
+import { Config } from '../platform/config/config.js';
 
 /** bcrypt ignores further bytes, so the beginning of a longer password would be accepted for the whole. */
 const MAX_PASSWORD_BYTES = 72;

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { type EntityManager, In, IsNull, Not } from 'typeorm';
-import { Clock } from '../common/clock.js';
-import { UnitOfWork } from '../database/unit-of-work.js';
+import { Clock } from '../platform/values/time.js';
+import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { Session } from './session.entity.js';
-import { TokenSet } from './token-set.entity.js';
+import { TokenSet } from './session.entity.js';
 
 /** Sessions per transaction, few enough that no request has to wait. */
 const BATCH = 200;

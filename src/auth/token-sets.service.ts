@@ -2,16 +2,16 @@ import type { KeyObject } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { JwtService } from '@nestjs/jwt';
 import type { EntityManager } from 'typeorm';
-import { after, Clock, SECOND_MS } from '../common/clock.js';
-import { newId } from '../common/ids.js';
-import type { Shared } from '../database/shared.js';
-import { SharedStatements } from '../database/shared-statements.js';
-import { UnitOfWork } from '../database/unit-of-work.js';
-import { Config } from '../config/config.js';
-import type { Permission } from '../common/caller.js';
+import { after, Clock, SECOND_MS } from '../platform/values/time.js';
+import { newId } from '../platform/values/ids.js';
+import { type Shared } from '../platform/database/shared.js';
+import { SharedStatements } from '../platform/database/shared.js';
+import { UnitOfWork } from '../platform/database/unit-of-work.js';
+import { Config } from '../platform/config/config.js';
+import { type Permission } from '../platform/values/caller.js';
 import { type ApiUser, permissionsFrom } from './api-user.entity.js';
-import type { Session } from './session.entity.js';
-import { TokenSet } from './token-set.entity.js';
+import { type Session } from './session.entity.js';
+import { TokenSet } from './session.entity.js';
 import { digest, looksIssued, looksLikeRefreshToken, tokenKeys, type TokenPair } from './tokens.js';
 
 /** What may change while a token lives is read here; the JWT has only the identity. */

@@ -1,6 +1,6 @@
 import { createHmac, hash, type KeyObject, randomBytes } from 'node:crypto';
 import { v4 } from 'uuid';
-import { derivedKeys, type SigningSecrets } from '../config/signing-secrets.js';
+import { derivedKeys, type SigningSecrets } from '../platform/config/signing-secrets.js';
 
 /** A token is opaque: `<prefix><uuid>`. Secret scanners recognize the prefix. */
 export const ACCESS_PREFIX = 'cbat_';

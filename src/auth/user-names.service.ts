@@ -1,10 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { type EntityManager, In } from 'typeorm';
-import { type By, OPERATOR } from '../common/caller.js';
-import type { Shared } from '../database/shared.js';
-import { SharedStatements } from '../database/shared-statements.js';
+import { type Shared, SharedStatements } from '../platform/database/shared.js';
+import { type By, OPERATOR } from '../platform/values/caller.js';
 import { ApiUser } from './api-user.entity.js';
-import type { ByDto } from './dto/by.dto.js';
+import { type ByDto } from './by.dto.js';
 
 /** Returns who made a change, as responses say it; null for what a date does. */
 export type WhoIs = (by: By) => ByDto | null;

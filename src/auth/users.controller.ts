@@ -1,17 +1,15 @@
 import { Body, Get, HttpCode, Post, Put, Query, Res } from '@nestjs/common';
 import { ApiCreatedResponse } from '@nestjs/swagger';
 import type { Response } from 'express';
-import type { Caller } from '../common/caller.js';
-import { Heavy } from '../http/admission.js';
-import { CurrentCaller, IdParam } from '../http/decorators.js';
-import { PageQueryDto } from '../http/page-query.dto.js';
-import { markCreated } from '../http/responses.js';
-import { PASSWORDS } from '../rate-limits/quotas.js';
-import { RateLimit } from '../rate-limits/rate-limit.guard.js';
-import { ApiProblems, headerReferences } from '../openapi/decorators.js';
-import { Requires } from './caller.guard.js';
-import { ChangeUserDto, CreateUserDto, MeDto, UserDto, UserPageDto, UserWithPasswordDto } from './dto/user.dto.js';
-import { MerchantController } from './merchant-controller.js';
+import { Heavy } from '../platform/http/admission.js';
+import { CurrentCaller, IdParam, MerchantController, Requires } from '../platform/http/decorators.js';
+import { PageQueryDto } from '../platform/http/page-query.dto.js';
+import { RateLimit } from '../platform/http/rate-limit.guard.js';
+import { PASSWORDS } from '../platform/rate-limits/rate-limiter.js';
+import { markCreated } from '../platform/http/responses.js';
+import { ApiProblems, headerReferences } from '../platform/openapi/decorators.js';
+import { type Caller } from '../platform/values/caller.js';
+import { ChangeUserDto, CreateUserDto, MeDto, UserDto, UserPageDto, UserWithPasswordDto } from './user.dto.js';
 import { UsersService } from './users.service.js';
 
 @MerchantController('users', 'users')

@@ -1,25 +1,25 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { type EntityManager, MoreThan } from 'typeorm';
-import { type Caller, type Permission, PERMISSIONS } from '../common/caller.js';
-import { decodeCursor, pageOf, type PageRequest } from '../common/cursor.js';
-import { notFound, Problem } from '../common/problem.js';
-import { Config } from '../config/config.js';
-import { UnitOfWork } from '../database/unit-of-work.js';
+import { type Caller, type Permission, PERMISSIONS } from '../platform/values/caller.js';
+import { decodeCursor, pageOf, type PageRequest } from '../platform/database/pages.js';
+import { notFound, Problem } from '../platform/values/problem.js';
+import { Config } from '../platform/config/config.js';
+import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { Merchant } from '../merchants/merchant.entity.js';
-import { LoginCounts } from '../rate-limits/login-counts.js';
-import { LoginLimit } from '../rate-limits/login-limit.js';
-import { loginQuota, loginUserQuota } from '../rate-limits/quotas.js';
+import { LoginCounts } from './login-limit.js';
+import { LoginLimit } from './login-limit.js';
+import { loginQuota, loginUserQuota } from '../platform/rate-limits/rate-limiter.js';
 import { ApiUser } from './api-user.entity.js';
 import { ApiUsersService } from './api-users.service.js';
-import type {
-  ChangePasswordDto,
-  ChangeUserDto,
-  CreateUserDto,
-  MeDto,
-  UserDto,
-  UserPageDto,
-  UserWithPasswordDto,
-} from './dto/user.dto.js';
+import {
+  type ChangePasswordDto,
+  type ChangeUserDto,
+  type CreateUserDto,
+  type MeDto,
+  type UserDto,
+  type UserPageDto,
+  type UserWithPasswordDto,
+} from './user.dto.js';
 import { Passwords } from './passwords.js';
 import { SessionsService } from './sessions.service.js';
 

@@ -1,10 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
-import { Clock } from '../common/clock.js';
-import type { Shared } from '../database/shared.js';
-import { SharedStatements } from '../database/shared-statements.js';
-import { inColumn } from '../database/by-merchant.js';
-import { type Row, toEntity } from '../database/rows.js';
+import { type EntityManager } from 'typeorm';
+import { inColumn } from '../platform/database/by-merchant.js';
+import { type Row, toEntity } from '../platform/database/rows.js';
+import { type Shared, SharedStatements } from '../platform/database/shared.js';
+import { Clock } from '../platform/values/time.js';
 import { bringUpToDate } from './wallet-sums.js';
 import { ownerKey, Wallet, type WalletOwner } from './wallet.entity.js';
 

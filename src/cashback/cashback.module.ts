@@ -1,13 +1,34 @@
 import { Module } from '@nestjs/common';
+import { AuthModule } from '../auth/auth.module.js';
 import { MerchantsModule } from '../merchants/merchants.module.js';
 import { BalancesService } from './balances.service.js';
 import { CreditExpiryService } from './credit-expiry.service.js';
+import { CreditListingService } from './credit-listing.service.js';
+import { CustomersService } from './customers.service.js';
+import { GrantListingService } from './grant-listing.service.js';
+import { GrantsController } from './grants.controller.js';
 import { GrantsService } from './grants.service.js';
-import { OperatorGrantsService } from './operator-grants.service.js';
 import { Replays } from './replay.js';
+import { WalletReadsService } from './wallet-reads.service.js';
 import { WalletStore } from './wallet.store.js';
+import { CreditsController, CustomersController, WalletsController } from './wallets.controller.js';
 
-const PROVIDERS = [BalancesService, WalletStore, Replays, GrantsService, CreditExpiryService, OperatorGrantsService];
+const PROVIDERS = [
+  BalancesService,
+  CreditExpiryService,
+  CreditListingService,
+  CustomersService,
+  GrantListingService,
+  GrantsService,
+  Replays,
+  WalletReadsService,
+  WalletStore,
+];
 
-@Module({ imports: [MerchantsModule], providers: PROVIDERS, exports: PROVIDERS })
+@Module({
+  imports: [AuthModule, MerchantsModule],
+  controllers: [WalletsController, GrantsController, CustomersController, CreditsController],
+  providers: PROVIDERS,
+  exports: PROVIDERS,
+})
 export class CashbackModule {}

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { Clock } from '../common/clock.js';
-import { ALL_MERCHANTS, sweptMerchants } from '../database/by-merchant.js';
-import { readInstant } from '../database/rows.js';
-import { UnitOfWork } from '../database/unit-of-work.js';
-import { type DatedTask, doEach, LIMIT_OF_ONE, progressOf, type SweepProgress } from '../common/sweep.js';
+import { Clock } from '../platform/values/time.js';
+import { ALL_MERCHANTS, sweptMerchants } from '../platform/database/by-merchant.js';
+import { readInstant } from '../platform/database/rows.js';
+import { UnitOfWork } from '../platform/database/unit-of-work.js';
+import { type DatedTask, doEach, LIMIT_OF_ONE, progressOf, type SweepProgress } from '../platform/database/sweep.js';
 import { ownerKey, type Wallet, type WalletOwner } from './wallet.entity.js';
 import { loadExpired } from './wallet-credits.js';
 import { WalletStore } from './wallet.store.js';

@@ -1,6 +1,26 @@
-import { Column, Entity, ForeignKey, Index } from 'typeorm';
-import { CentsColumn, IdColumn, InstantColumn, PrimaryId, TextColumn } from '../database/columns.js';
+import { Entity, ForeignKey, Index, Column } from 'typeorm';
+import { CentsColumn, IdColumn, PrimaryId, InstantColumn, TextColumn } from '../platform/database/columns.js';
 import { Wallet } from './wallet.entity.js';
+
+/** The amount of one credit that a pending order holds. Deleted when it is redeemed or released. */
+@Entity('cashback_holds')
+@Index('ix_cashback_holds_credit', ['creditId'])
+export class Hold {
+  @PrimaryId('order_id')
+  @ForeignKey('Order', { name: 'fk_cashback_holds_order' })
+  orderId!: string;
+
+  @PrimaryId('credit_id')
+  @ForeignKey(() => Credit, { name: 'fk_cashback_holds_credit' })
+  creditId!: string;
+
+  /** The merchant of the order. */
+  @IdColumn('merchant_id')
+  merchantId!: string;
+
+  @CentsColumn('amount_cents')
+  amountCents!: number;
+}
 
 /** One amount of cashback with its own dates: spendable from `availableAt` until just before `expiresAt`. */
 @Entity('cashback_credits')

@@ -1,5 +1,5 @@
 import { Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
-import type { By } from '../common/caller.js';
+import type { By } from '../platform/values/caller.js';
 import {
   ByColumn,
   CentsColumn,
@@ -8,7 +8,7 @@ import {
   PrimaryId,
   TextColumn,
   WordColumn,
-} from '../database/columns.js';
+} from '../platform/database/columns.js';
 import { Credit } from './credit.entity.js';
 import { Wallet } from './wallet.entity.js';
 

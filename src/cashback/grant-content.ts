@@ -1,8 +1,8 @@
-import { addDays, startOfDay } from '../common/calendar-days.js';
-import { isStorable } from '../common/instants.js';
-import type { Metadata } from '../common/metadata.js';
-import { formatMoney } from '../common/money.js';
-import { Problem, validationFailed } from '../common/problem.js';
+import { addDays, startOfDay } from '../platform/values/calendar-days.js';
+import { isStorable } from '../platform/values/time.js';
+import type { Metadata } from '../platform/values/texts.js';
+import { formatMoney } from '../platform/values/money.js';
+import { Problem, validationFailed } from '../platform/values/problem.js';
 import type { Policy } from '../merchants/policy.js';
 import type { Credit } from './credit.entity.js';
 import type { Grant } from './grant.entity.js';

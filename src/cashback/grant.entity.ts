@@ -1,6 +1,6 @@
 import { Column, Entity, ForeignKey, Index } from 'typeorm';
-import type { By } from '../common/caller.js';
-import type { Metadata } from '../common/metadata.js';
+import type { By } from '../platform/values/caller.js';
+import type { Metadata } from '../platform/values/texts.js';
 import {
   ByColumn,
   CentsColumn,
@@ -11,7 +11,7 @@ import {
   InstantColumn,
   PrimaryId,
   TextColumn,
-} from '../database/columns.js';
+} from '../platform/database/columns.js';
 import { Merchant } from '../merchants/merchant.entity.js';
 import { Credit } from './credit.entity.js';
 

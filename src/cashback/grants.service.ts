@@ -1,18 +1,18 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { OPERATOR } from '../common/caller.js';
-import { Clock } from '../common/clock.js';
-import type { NewFeedEvent } from '../common/domain-event.js';
-import { sumCents } from '../common/money.js';
-import { externalIdConflict, notFound, Problem } from '../common/problem.js';
-import { inColumn } from '../database/by-merchant.js';
-import { violatedUniqueKey } from '../database/errors.js';
-import { columnNames, insertRows, type Row, toEntity } from '../database/rows.js';
-import { AGAIN, isDone, type Outcome, outcomeOf, type Shared } from '../database/shared.js';
-import { SharedStatements, type SharedUseCases } from '../database/shared-statements.js';
-import { UnitOfWork } from '../database/unit-of-work.js';
+import { OPERATOR } from '../platform/values/caller.js';
+import { Clock } from '../platform/values/time.js';
+import { type NewFeedEvent } from '../platform/values/domain-event.js';
+import { sumCents } from '../platform/values/money.js';
+import { externalIdConflict, notFound, Problem } from '../platform/values/problem.js';
+import { inColumn } from '../platform/database/by-merchant.js';
+import { violatedUniqueKey } from '../platform/database/errors.js';
+import { columnNames, insertRows, type Row, toEntity } from '../platform/database/rows.js';
+import { AGAIN, isDone, type Outcome, outcomeOf, type Shared } from '../platform/database/shared.js';
+import { SharedStatements, type SharedUseCases } from '../platform/database/shared.js';
+import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
-import type { Policy } from '../merchants/policy.js';
+import { type Policy } from '../merchants/policy.js';
 import { Credit } from './credit.entity.js';
 import { Grant } from './grant.entity.js';
 import {
@@ -26,7 +26,7 @@ import {
 import { GrantTotals } from './grant-totals.js';
 import { Replays } from './replay.js';
 import { grantEvent } from './wallet-events.js';
-import type { WalletAggregate } from './wallet-aggregate.js';
+import { type WalletAggregate } from './wallet-aggregate.js';
 import { unlessRefused, WalletStore } from './wallet.store.js';
 import { ownerKey, type WalletOwner } from './wallet.entity.js';
 

@@ -1,5 +1,5 @@
-import { formatMoney } from '../common/money.js';
-import { type EarnLimitedBy, type LimitedBy, Problem } from '../common/problem.js';
+import { formatMoney } from '../platform/values/money.js';
+import { type EarnLimitedBy, type LimitedBy, Problem } from '../platform/values/problem.js';
 import { isSamePaymentMethod, type Policy } from '../merchants/policy.js';
 import { type Validity, validityOf } from './validity.js';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { MAX_CENTS, parseMoney, sumCents } from '../common/money.js';
-import type { Problem } from '../common/problem.js';
+import { MAX_CENTS, parseMoney, sumCents } from '../platform/values/money.js';
+import type { Problem } from '../platform/values/problem.js';
 import {
   eligibleBounds,
   type RefundAmounts,

@@ -1,5 +1,5 @@
-import { formatMoney } from '../common/money.js';
-import { Problem } from '../common/problem.js';
+import { formatMoney } from '../platform/values/money.js';
+import { Problem } from '../platform/values/problem.js';
 import { eligibleTotal, type OrderTotals, shareOf } from './quote.js';
 
 /** A completed order, with what earlier refunds did, in centavos. */

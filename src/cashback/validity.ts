@@ -1,5 +1,5 @@
-import { addDays, dayOf, startOfDay } from '../common/calendar-days.js';
-import { after } from '../common/clock.js';
+import { addDays, dayOf, startOfDay } from '../platform/values/calendar-days.js';
+import { after } from '../platform/values/time.js';
 import type { Policy } from '../merchants/policy.js';
 
 /** When cashback can be spent: from `availableAt` until just before `expiresAt`. */

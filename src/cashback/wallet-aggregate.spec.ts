@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { WalletInMemory } from '../../test/support/wallet-in-memory.js';
-import { newId } from '../common/ids.js';
-import { sumCents } from '../common/money.js';
+import { newId } from '../platform/values/ids.js';
+import { sumCents } from '../platform/values/money.js';
 import type { Credit } from './credit.entity.js';
 import { ENTRY_KINDS } from './entry.entity.js';
 import { byExpiry, freeCents } from './wallet-aggregate.js';

@@ -1,9 +1,9 @@
-import type { By } from '../common/caller.js';
-import type { NewFeedEvent, WalletData } from '../common/domain-event.js';
-import { dayOf } from '../common/calendar-days.js';
-import { formatMoney } from '../common/money.js';
-import { expiresOn } from './validity.js';
+import { dayOf } from '../platform/values/calendar-days.js';
+import type { By } from '../platform/values/caller.js';
+import type { NewFeedEvent, WalletData } from '../platform/values/domain-event.js';
+import { formatMoney } from '../platform/values/money.js';
 import type { Credit } from './credit.entity.js';
+import { expiresOn } from './validity.js';
 import type { WalletAggregate } from './wallet-aggregate.js';
 import type { WalletSums } from './wallet-sums.js';
 

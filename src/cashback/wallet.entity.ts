@@ -1,5 +1,5 @@
 import { Column, Entity, ForeignKey, Index } from 'typeorm';
-import { CentsColumn, IdColumn, InstantColumn, PrimaryId, WordColumn } from '../database/columns.js';
+import { CentsColumn, IdColumn, InstantColumn, PrimaryId, WordColumn } from '../platform/database/columns.js';
 import { Merchant } from '../merchants/merchant.entity.js';
 
 /** A customer of a merchant. */

@@ -1,23 +1,21 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import type { By } from '../common/caller.js';
-import { Clock } from '../common/clock.js';
-import type { Recorder } from '../common/domain-event.js';
-import { newId } from '../common/ids.js';
-import { formatMoney } from '../common/money.js';
-import type { HoldingOrder } from '../common/problem.js';
-import { inColumn } from '../database/by-merchant.js';
-import { chunks, columnNames, insertRows, type Row, toEntity, updateRows } from '../database/rows.js';
-import type { Outcome, Shared } from '../database/shared.js';
-import { SharedStatements } from '../database/shared-statements.js';
-import { NEVER, NEXT_CHANGE, nextChangeParameters } from './balance-sql.js';
-import { Credit } from './credit.entity.js';
+import { inColumn } from '../platform/database/by-merchant.js';
+import { chunks, columnNames, insertRows, type Row, toEntity, updateRows } from '../platform/database/rows.js';
+import { type Outcome, type Shared } from '../platform/database/shared.js';
+import { SharedStatements } from '../platform/database/shared.js';
+import { type By } from '../platform/values/caller.js';
+import { type Recorder } from '../platform/values/domain-event.js';
+import { newId } from '../platform/values/ids.js';
+import { formatMoney } from '../platform/values/money.js';
+import { type HoldingOrder } from '../platform/values/problem.js';
+import { Clock } from '../platform/values/time.js';
+import { Credit, Hold } from './credit.entity.js';
 import { Entry } from './entry.entity.js';
-import { Hold } from './hold.entity.js';
 import { WalletAggregate } from './wallet-aggregate.js';
 import { loadClaims, loadHolds, loadRefundable, type OrderOfCredits } from './wallet-credits.js';
 import { aboutWallet, walletData } from './wallet-events.js';
-import { bringUpToDate, type WalletSums } from './wallet-sums.js';
+import { bringUpToDate, NEVER, NEXT_CHANGE, nextChangeParameters, type WalletSums } from './wallet-sums.js';
 import { ownerKey, Wallet, type WalletOwner } from './wallet.entity.js';
 
 /** A customer whose wallet to lock, and what a use case of an order needs of it. */

@@ -1,17 +1,17 @@
 import type { EntityManager } from 'typeorm';
-import { FREE } from '../cashback/balance-sql.js';
 import { expiresOn } from '../cashback/validity.js';
 import { walletData } from '../cashback/wallet-events.js';
+import { FREE } from '../cashback/wallet-sums.js';
 import { lockAndSum } from '../cashback/wallet.store.js';
-import { dayOf } from '../common/calendar-days.js';
-import { after, type Clock, DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../common/clock.js';
-import type { NewFeedEvent } from '../common/domain-event.js';
-import { formatMoney } from '../common/money.js';
-import type { DatedTask, SweepProgress } from '../common/sweep.js';
-import { ALL_MERCHANTS, byMerchant, sweptMerchants } from '../database/by-merchant.js';
-import { readInstant } from '../database/rows.js';
-import type { UnitOfWork } from '../database/unit-of-work.js';
 import { Merchant } from '../merchants/merchant.entity.js';
+import { ALL_MERCHANTS, byMerchant, sweptMerchants } from '../platform/database/by-merchant.js';
+import { readInstant } from '../platform/database/rows.js';
+import type { DatedTask, SweepProgress } from '../platform/database/sweep.js';
+import type { UnitOfWork } from '../platform/database/unit-of-work.js';
+import { dayOf } from '../platform/values/calendar-days.js';
+import type { NewFeedEvent } from '../platform/values/domain-event.js';
+import { formatMoney } from '../platform/values/money.js';
+import { after, type Clock, DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../platform/values/time.js';
 import { EventSweep, RUNNING_CLOCKS } from './event.entity.js';
 
 /** How many wallets are announced in one transaction. */

@@ -1,8 +1,8 @@
 import { Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
-import type { By } from '../common/caller.js';
-import type { FeedEventType, NewFeedEvent } from '../common/domain-event.js';
-import { ASCII, ByColumn, IdColumn, InstantColumn, PrimaryId, WordColumn } from '../database/columns.js';
-import { EventFeed } from '../merchants/event-feed.entity.js';
+import type { By } from '../platform/values/caller.js';
+import type { FeedEventType, NewFeedEvent } from '../platform/values/domain-event.js';
+import { ASCII, ByColumn, IdColumn, InstantColumn, PrimaryId, WordColumn } from '../platform/database/columns.js';
+import { EventFeed } from '../merchants/merchant.entity.js';
 
 /** An event with its number in its merchant's feed: from 1, without gaps. */
 @Entity('events')

@@ -1,15 +1,15 @@
 import { type EntityManager, In } from 'typeorm';
-import type { WalletData } from '../common/domain-event.js';
+import type { WalletData } from '../platform/values/domain-event.js';
 import { readUserNames, type WhoIs } from '../auth/user-names.service.js';
 import { Credit } from '../cashback/credit.entity.js';
 import { Grant } from '../cashback/grant.entity.js';
 import { Wallet } from '../cashback/wallet.entity.js';
 import { Order } from '../orders/order.entity.js';
-import { OrderDto } from '../orders/dto/order.dto.js';
-import { RefundDto } from '../orders/dto/refund.dto.js';
-import { authorsOf, toItemDto } from '../orders/order.mapper.js';
+import { OrderDto } from '../orders/order.dto.js';
+import { RefundDto } from '../orders/refund.dto.js';
+import { authorsOf, toItemDto } from '../orders/order.dto.js';
 import { Refund } from '../orders/refund.entity.js';
-import type { EventData, EventDto } from './dto/event.dto.js';
+import type { EventData, EventDto } from './event.dto.js';
 import type { FeedEvent } from './event.entity.js';
 
 /** The items and metadata of the orders in a list of events, in bytes: they can be large. */

@@ -1,11 +1,9 @@
 import { Get, Param, Query } from '@nestjs/common';
 import { ApiExtraModels, ApiParam } from '@nestjs/swagger';
-import { Requires } from '../auth/caller.guard.js';
-import { MerchantController } from '../auth/merchant-controller.js';
-import { Heavy } from '../http/admission.js';
-import { MerchantId } from '../http/decorators.js';
-import { ApiProblems } from '../openapi/decorators.js';
-import { EventDto, EventPageDto, ListEventsDto } from './dto/event.dto.js';
+import { Heavy } from '../platform/http/admission.js';
+import { MerchantController, MerchantId, Requires } from '../platform/http/decorators.js';
+import { ApiProblems } from '../platform/openapi/decorators.js';
+import { EventDto, EventPageDto, ListEventsDto } from './event.dto.js';
 import { EventsService } from './events.service.js';
 
 @ApiExtraModels(EventDto)

@@ -3,10 +3,20 @@ import { EventsController } from './events.controller.js';
 import { EventsService } from './events.service.js';
 import { RetentionService } from './retention.service.js';
 import { SequencerService } from './sequencer.service.js';
+import { DeliveryService } from './webhook-delivery.service.js';
+import { WebhookEndpointsService } from './webhook-endpoints.service.js';
+import { WebhookSecrets } from './webhook-secrets.js';
+import { WebhooksController } from './webhooks.controller.js';
 
-@Module({
-  controllers: [EventsController],
-  providers: [EventsService, SequencerService, RetentionService],
-  exports: [EventsService, SequencerService, RetentionService],
-})
+const PROVIDERS = [
+  EventsService,
+  SequencerService,
+  RetentionService,
+  WebhookEndpointsService,
+  DeliveryService,
+  WebhookSecrets,
+];
+
+/** Merchants' feeds of events, also pushed to their webhook endpoints. */
+@Module({ controllers: [EventsController, WebhooksController], providers: PROVIDERS, exports: PROVIDERS })
 export class EventsModule {}

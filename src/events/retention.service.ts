@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { Between, LessThan, MoreThanOrEqual } from 'typeorm';
-import { after, Clock, DAY_MS } from '../common/clock.js';
-import { doEach, type SweepProgress, type SweepTask } from '../common/sweep.js';
-import { Config } from '../config/config.js';
-import { ALL_MERCHANTS } from '../database/by-merchant.js';
-import { UnitOfWork } from '../database/unit-of-work.js';
-import { EventFeed } from '../merchants/event-feed.entity.js';
+import { after, Clock, DAY_MS } from '../platform/values/time.js';
+import { doEach, type SweepProgress, type SweepTask } from '../platform/database/sweep.js';
+import { Config } from '../platform/config/config.js';
+import { ALL_MERCHANTS } from '../platform/database/by-merchant.js';
+import { UnitOfWork } from '../platform/database/unit-of-work.js';
+import { EventFeed } from '../merchants/merchant.entity.js';
 import { FeedEvent } from './event.entity.js';
 
 /** How many feeds are looked up at a time, and how many events of each are deleted in one transaction. */

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { Clock, SECOND_MS } from '../common/clock.js';
-import type { SweepProgress, SweepTask } from '../common/sweep.js';
-import { ALL_MERCHANTS } from '../database/by-merchant.js';
-import { UnitOfWork } from '../database/unit-of-work.js';
+import { Clock, SECOND_MS } from '../platform/values/time.js';
+import { type SweepProgress, type SweepTask } from '../platform/database/sweep.js';
+import { ALL_MERCHANTS } from '../platform/database/by-merchant.js';
+import { UnitOfWork } from '../platform/database/unit-of-work.js';
 
 /** How many merchants' events are numbered at a time, and how many of each. */
 const MERCHANTS = 50;

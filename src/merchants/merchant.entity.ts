@@ -1,6 +1,43 @@
-import { Column, Entity } from 'typeorm';
-import { InstantColumn, PrimaryId } from '../database/columns.js';
+import { Column, Entity, ForeignKey, Index } from 'typeorm';
+import { InstantColumn, PrimaryId } from '../platform/database/columns.js';
 import { type Policy, policyTransformer } from './policy.js';
+
+/** A merchant's feed of events: which are kept. Its row is the lock for their numbers. */
+@Entity('event_feeds')
+export class EventFeed {
+  @PrimaryId('merchant_id')
+  @ForeignKey(() => Merchant, { name: 'fk_event_feeds_merchant' })
+  merchantId!: string;
+
+  /** The number of the latest event; 0 if there was none. */
+  @Column({ name: 'last_sequence', type: 'bigint' })
+  lastSequence!: number;
+
+  /** The number of the oldest event that is kept, or of the next one. */
+  @Column({ name: 'oldest_sequence', type: 'bigint' })
+  oldestSequence!: number;
+
+  /** All events that happened at this instant or later are kept. */
+  @InstantColumn('kept_since')
+  keptSince!: Date;
+}
+
+/** How far a merchant's ledger has been summed by day. One instance does it at a time, with the row locked. */
+@Entity('ledger_positions')
+@Index('ix_ledger_positions_due', ['dueAt'])
+export class LedgerPosition {
+  @PrimaryId('merchant_id')
+  @ForeignKey(() => Merchant, { name: 'fk_ledger_positions_merchant' })
+  merchantId!: string;
+
+  /** All earlier entries are in the sums, and no other ones. */
+  @InstantColumn('summed_until')
+  summedUntil!: Date;
+
+  /** When the next day has ended long enough ago to be summed. */
+  @InstantColumn('due_at')
+  dueAt!: Date;
+}
 
 /** A merchant whose systems call this service. Orders, wallets and API users belong to one merchant. */
 @Entity('merchants')

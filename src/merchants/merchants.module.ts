@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { MerchantsService } from './merchants.service.js';
+import { PolicyController } from './policy.controller.js';
 
-@Module({ providers: [MerchantsService], exports: [MerchantsService] })
+@Module({ controllers: [PolicyController], providers: [MerchantsService], exports: [MerchantsService] })
 export class MerchantsModule {}

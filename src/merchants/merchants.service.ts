@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { type EntityManager, IsNull, MoreThanOrEqual } from 'typeorm';
-import { dayOf } from '../common/calendar-days.js';
-import { Clock } from '../common/clock.js';
-import { newId } from '../common/ids.js';
-import { notFound, type Problem, validationFailed } from '../common/problem.js';
-import { UnitOfWork } from '../database/unit-of-work.js';
-import { EventFeed } from './event-feed.entity.js';
-import { LedgerPosition } from './ledger-position.entity.js';
+import { dayOf } from '../platform/values/calendar-days.js';
+import { Clock } from '../platform/values/time.js';
+import { newId } from '../platform/values/ids.js';
+import { notFound, type Problem, validationFailed } from '../platform/values/problem.js';
+import { UnitOfWork } from '../platform/database/unit-of-work.js';
+import { EventFeed } from './merchant.entity.js';
+import { LedgerPosition } from './merchant.entity.js';
 import { Merchant } from './merchant.entity.js';
 import { type Policy, policyFrom } from './policy.js';
 import {

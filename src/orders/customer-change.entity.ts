@@ -1,6 +1,6 @@
 import { Column, Entity, ForeignKey, Index } from 'typeorm';
 import { Wallet } from '../cashback/wallet.entity.js';
-import { ByColumn, CentsColumn, IdColumn, InstantColumn, PrimaryId } from '../database/columns.js';
+import { ByColumn, CentsColumn, IdColumn, InstantColumn, PrimaryId } from '../platform/database/columns.js';
 import { Order } from './order.entity.js';
 
 /** The correction of the customer of a completed order. An order has at most one. */

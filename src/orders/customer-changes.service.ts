@@ -2,17 +2,17 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { UserNames } from '../auth/user-names.service.js';
 import { ownerKey } from '../cashback/wallet.entity.js';
-import type { WalletAggregate } from '../cashback/wallet-aggregate.js';
+import { type WalletAggregate } from '../cashback/wallet-aggregate.js';
 import { WalletStore } from '../cashback/wallet.store.js';
-import type { Caller } from '../common/caller.js';
-import { type HoldingOrder, notFound, validationFailed } from '../common/problem.js';
-import { formatMoney } from '../common/money.js';
-import { UnitOfWork } from '../database/unit-of-work.js';
+import { type Caller } from '../platform/values/caller.js';
+import { type HoldingOrder, notFound, validationFailed } from '../platform/values/problem.js';
+import { formatMoney } from '../platform/values/money.js';
+import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { CustomerChange } from './customer-change.entity.js';
-import type { ChangeCustomerDto, CustomerChangeDto } from './dto/customer-change.dto.js';
+import { type ChangeCustomerDto, type CustomerChangeDto } from './customer-change.dto.js';
 import { Order } from './order.entity.js';
-import type { AmendedContent, Origin, Versions } from './order-content.js';
-import { authorsOf, toOrderDto } from './order.mapper.js';
+import { type AmendedContent, Origin, Versions } from './order-content.js';
+import { authorsOf, toOrderDto } from './order.dto.js';
 import { type LoadedOrder, OrderStore } from './order.store.js';
 
 /** An order with the locked wallets of its customer and of another one. */

@@ -3,10 +3,10 @@ import type { EntityManager } from 'typeorm';
 import { Credit } from '../cashback/credit.entity.js';
 import { Wallet, type WalletOwner } from '../cashback/wallet.entity.js';
 import { WalletStore } from '../cashback/wallet.store.js';
-import { Clock } from '../common/clock.js';
-import { newId } from '../common/ids.js';
-import { chunks } from '../database/rows.js';
-import { UnitOfWork } from '../database/unit-of-work.js';
+import { Clock } from '../platform/values/time.js';
+import { newId } from '../platform/values/ids.js';
+import { chunks } from '../platform/database/rows.js';
+import { UnitOfWork } from '../platform/database/unit-of-work.js';
 
 /** Locks orders by their primary key, like every use case. By another index it could wait in a circle with them. */
 const ERASE_ORDERS =

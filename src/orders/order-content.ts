@@ -1,10 +1,10 @@
-import { after, MINUTE_MS } from '../common/clock.js';
-import { type Metadata, readMetadata } from '../common/metadata.js';
-import { formatMoney, parseMoney, sumCents } from '../common/money.js';
-import { differing, type Fault, Problem, validationFailed } from '../common/problem.js';
+import { after, MINUTE_MS } from '../platform/values/time.js';
+import { type Metadata, readMetadata } from '../platform/values/texts.js';
+import { formatMoney, parseMoney, sumCents } from '../platform/values/money.js';
+import { differing, type Fault, Problem, validationFailed } from '../platform/values/problem.js';
 import type { Policy } from '../merchants/policy.js';
 import type { RequestedRefund } from '../cashback/refund-parts.js';
-import type { CreateOrderDto, OrderContentDto, PaymentMethodDto } from './dto/create-order.dto.js';
+import type { CreateOrderDto, OrderContentDto, PaymentMethodDto } from './order-requests.dto.js';
 import type { Refund } from './refund.entity.js';
 
 /** An item as the client sent it, with money in centavos. */

@@ -1,10 +1,11 @@
+import type {} from '../auth/by.dto.js';
 import type { WhoIs } from '../auth/user-names.service.js';
 import { walletData } from '../cashback/wallet-events.js';
-import type { NewFeedEvent } from '../common/domain-event.js';
-import type { OrderCashbackDto, OrderDto, ToRedeemDto } from './dto/order.dto.js';
-import type { RefundDto } from './dto/refund.dto.js';
+import type { NewFeedEvent } from '../platform/values/domain-event.js';
+import type { OrderCashbackDto, OrderDto, ToRedeemDto } from './order.dto.js';
+import { toOrderDto, toRefundDto } from './order.dto.js';
 import type { Order, OrderChange } from './order.entity.js';
-import { toOrderDto, toRefundDto } from './order.mapper.js';
+import type { RefundDto } from './refund.dto.js';
 import type { Refund } from './refund.entity.js';
 
 /** What is added when an event is read: what can be erased, and who did what. Only an amendment changes the items. */
@@ -32,7 +33,7 @@ type CreatedOrderData = Omit<OrderData, 'cashback'> & {
   cashback: Omit<OrderCashbackDto, 'to_redeem'> & { to_redeem: Without<ToRedeemDto, (typeof OF_BALANCE)[number]> };
 };
 
-declare module '../common/domain-event.js' {
+declare module '../platform/values/domain-event.js' {
   interface FeedEventDetails extends Record<
     Exclude<OrderEventType, 'order.created' | 'order.refunded' | 'order.customer_changed'>,
     { order: OrderData }

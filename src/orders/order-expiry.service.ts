@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { ownerKey } from '../cashback/wallet.entity.js';
-import { Clock } from '../common/clock.js';
-import { type DatedTask, doEach, LIMIT_OF_ONE, progressOf, type SweepProgress } from '../common/sweep.js';
-import { ALL_MERCHANTS, byMerchant, sweptMerchants } from '../database/by-merchant.js';
-import { readInstant } from '../database/rows.js';
-import { UnitOfWork } from '../database/unit-of-work.js';
-import type { Order } from './order.entity.js';
+import { Clock } from '../platform/values/time.js';
+import { type DatedTask, doEach, LIMIT_OF_ONE, progressOf, type SweepProgress } from '../platform/database/sweep.js';
+import { ALL_MERCHANTS, byMerchant, sweptMerchants } from '../platform/database/by-merchant.js';
+import { readInstant } from '../platform/database/rows.js';
+import { UnitOfWork } from '../platform/database/unit-of-work.js';
+import { type Order } from './order.entity.js';
 import { OrderStore } from './order.store.js';
 
 /** How many orders are looked up at a time. */

@@ -1,19 +1,19 @@
 import { Injectable } from '@nestjs/common';
 import { UserNames } from '../auth/user-names.service.js';
-import type { WalletAggregate } from '../cashback/wallet-aggregate.js';
-import type { Caller } from '../common/caller.js';
-import { parseMoney } from '../common/money.js';
-import { isDocument } from '../common/document.js';
-import { type Fault, validationFailed } from '../common/problem.js';
+import { type WalletAggregate } from '../cashback/wallet-aggregate.js';
+import { type Caller } from '../platform/values/caller.js';
+import { parseMoney } from '../platform/values/money.js';
+import { isDocument } from '../platform/values/document.js';
+import { type Fault, validationFailed } from '../platform/values/problem.js';
 import { CustomerChangesService } from './customer-changes.service.js';
-import type { AmendOrderDto } from './dto/create-order.dto.js';
-import type { CancelOrderDto, CompleteOrderDto, SetRedemptionDto } from './dto/finish-order.dto.js';
-import type { OrderDto } from './dto/order.dto.js';
+import { type AmendOrderDto } from './order-requests.dto.js';
+import { type CancelOrderDto, type CompleteOrderDto, type SetRedemptionDto } from './order-requests.dto.js';
+import { type OrderDto } from './order.dto.js';
 import { type OrderUseCase, OrderTransactionsService } from './order-transactions.service.js';
 import { parsePaymentMethods, readContent } from './order-content.js';
-import type { Order } from './order.entity.js';
-import type { Versions } from './order-content.js';
-import { authorsOf, toOrderDto } from './order.mapper.js';
+import { type Order } from './order.entity.js';
+import { type Versions } from './order-content.js';
+import { authorsOf, toOrderDto } from './order.dto.js';
 
 /**
  * What happens to an order until it is completed or cancelled. Repeating a request that has succeeded returns the same

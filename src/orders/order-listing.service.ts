@@ -2,12 +2,12 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { readUserNames } from '../auth/user-names.service.js';
 import { availableOf } from '../cashback/balances.service.js';
-import { Clock } from '../common/clock.js';
-import { type DatedRow, loadFound } from '../database/dated-rows.js';
-import { UnitOfWork } from '../database/unit-of-work.js';
-import type { OrderPageDto } from './dto/list-orders.dto.js';
+import { Clock } from '../platform/values/time.js';
+import { type DatedRow, loadFound } from '../platform/database/pages.js';
+import { UnitOfWork } from '../platform/database/unit-of-work.js';
+import { type OrderPageDto } from './order-lists.dto.js';
 import { Order } from './order.entity.js';
-import { authorsOf, toOrderDto } from './order.mapper.js';
+import { authorsOf, toOrderDto } from './order.dto.js';
 import { cursorAfter, findPage, type OrderFilter } from './order-page.query.js';
 
 /** A page ends before its body exceeds this size, so that large orders do not exhaust the memory of the process. */

@@ -1,6 +1,6 @@
 import type { EntityManager } from 'typeorm';
-import { decodeCursor, encodeCursor } from '../common/cursor.js';
-import { validationFailed } from '../common/problem.js';
+import { decodeCursor, encodeCursor } from '../platform/database/pages.js';
+import { validationFailed } from '../platform/values/problem.js';
 import {
   type Condition,
   type DatedRow,
@@ -8,9 +8,9 @@ import {
   type IndexRange,
   periodOf,
   positionOf,
-} from '../database/dated-rows.js';
-import type { ListOrdersDto } from './dto/list-orders.dto.js';
-import type { SearchOrdersDto } from './dto/search-orders.dto.js';
+} from '../platform/database/pages.js';
+import type { ListOrdersDto } from './order-lists.dto.js';
+import type { SearchOrdersDto } from './order-lists.dto.js';
 import { COMPLETED_STATUSES, ORDER_STATUSES } from './order-transitions.js';
 
 /** The orders to list. With `document`, only the status is a filter, and the request has its members in its body. */

@@ -1,7 +1,7 @@
 import type { RedeemableMaximum } from '../cashback/quote.js';
 import { differences } from '../cashback/replay.js';
-import { formatMoney } from '../common/money.js';
-import { Problem } from '../common/problem.js';
+import { formatMoney } from '../platform/values/money.js';
+import { Problem } from '../platform/values/problem.js';
 import { type Completion, type OrderPaymentMethod, type Origin, paymentMethodsOf } from './order-content.js';
 import { invalidTransition, type OrderStatus } from './order-transitions.js';
 

@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { readUserNames, type WhoIs } from '../auth/user-names.service.js';
-import type { By } from '../common/caller.js';
-import { Clock } from '../common/clock.js';
-import { decodeCursor, pageOf, type PageRequest } from '../common/cursor.js';
-import { exactCents, formatMoney } from '../common/money.js';
-import { notFound } from '../common/problem.js';
-import { queryNamed } from '../database/named-query.js';
-import { UnitOfWork } from '../database/unit-of-work.js';
-import { TIMELINE_TYPES, type TimelineLineDto, type TimelinePageDto, type TimelineType } from './dto/timeline.dto.js';
+import { type By } from '../platform/values/caller.js';
+import { Clock } from '../platform/values/time.js';
+import { decodeCursor, pageOf, type PageRequest } from '../platform/database/pages.js';
+import { exactCents, formatMoney } from '../platform/values/money.js';
+import { notFound } from '../platform/values/problem.js';
+import { queryNamed } from '../platform/database/rows.js';
+import { UnitOfWork } from '../platform/database/unit-of-work.js';
+import { TIMELINE_TYPES, type TimelineLineDto, type TimelinePageDto, type TimelineType } from './timeline.dto.js';
 import { Order } from './order.entity.js';
 
 interface Line {

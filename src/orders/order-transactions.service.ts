@@ -1,15 +1,22 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { ownerKey } from '../cashback/wallet.entity.js';
-import type { WalletAggregate } from '../cashback/wallet-aggregate.js';
+import { type WalletAggregate } from '../cashback/wallet-aggregate.js';
 import { loadCredits, type NeededCredits } from '../cashback/wallet-credits.js';
 import { unlessRefused } from '../cashback/wallet.store.js';
-import { notFound } from '../common/problem.js';
-import { anyOf } from '../database/by-merchant.js';
-import { columnNames, type Row, toEntity } from '../database/rows.js';
-import { AGAIN, isDone, type Outcome, outcomeOf, type Shared, type SharedRequest } from '../database/shared.js';
-import { SharedStatements, type SharedUseCases } from '../database/shared-statements.js';
-import type { Order } from './order.entity.js';
+import { notFound } from '../platform/values/problem.js';
+import { anyOf } from '../platform/database/by-merchant.js';
+import { columnNames, type Row, toEntity } from '../platform/database/rows.js';
+import {
+  AGAIN,
+  isDone,
+  type Outcome,
+  outcomeOf,
+  type Shared,
+  type SharedRequest,
+} from '../platform/database/shared.js';
+import { SharedStatements, type SharedUseCases } from '../platform/database/shared.js';
+import { type Order } from './order.entity.js';
 import { type LoadedOrder, OrderStore } from './order.store.js';
 import { Refund } from './refund.entity.js';
 

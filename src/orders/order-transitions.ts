@@ -1,4 +1,4 @@
-import { type Fault, ORDER_OPERATIONS, type OrderOperation, Problem } from '../common/problem.js';
+import { type Fault, ORDER_OPERATIONS, type OrderOperation, Problem } from '../platform/values/problem.js';
 
 /**
  * The statuses of an order. They are also in the check `ck_orders_status`, in the rules of `reconcile` and in the list

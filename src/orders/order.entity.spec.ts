@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { WalletInMemory } from '../../test/support/wallet-in-memory.js';
-import { Problem, type ProblemCode } from '../common/problem.js';
-import { newId } from '../common/ids.js';
+import { Problem, type ProblemCode } from '../platform/values/problem.js';
+import { newId } from '../platform/values/ids.js';
 import { DEFAULT_POLICY, type Policy } from '../merchants/policy.js';
 import { Order } from './order.entity.js';
 import type { Completion, Versions } from './order-content.js';

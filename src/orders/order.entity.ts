@@ -13,11 +13,8 @@ import { differences } from '../cashback/replay.js';
 import { type Validity, validityOf } from '../cashback/validity.js';
 import type { Cause, WalletAggregate } from '../cashback/wallet-aggregate.js';
 import type { WalletSums } from '../cashback/wallet-sums.js';
-import type { By } from '../common/caller.js';
-import type { OrderEventType } from '../common/domain-event.js';
-import { newId } from '../common/ids.js';
-import type { Metadata } from '../common/metadata.js';
-import { differing, type HoldingOrder, Problem } from '../common/problem.js';
+import { Merchant } from '../merchants/merchant.entity.js';
+import { type Policy, policyTransformer } from '../merchants/policy.js';
 import {
   ByColumn,
   CentsColumn,
@@ -28,9 +25,12 @@ import {
   PrimaryId,
   TextColumn,
   WordColumn,
-} from '../database/columns.js';
-import { Merchant } from '../merchants/merchant.entity.js';
-import { type Policy, policyTransformer } from '../merchants/policy.js';
+} from '../platform/database/columns.js';
+import type { By } from '../platform/values/caller.js';
+import type { OrderEventType } from '../platform/values/domain-event.js';
+import { newId } from '../platform/values/ids.js';
+import { differing, type HoldingOrder, Problem } from '../platform/values/problem.js';
+import type { Metadata } from '../platform/values/texts.js';
 import {
   type AmendedContent,
   type AskedRefund,
@@ -46,6 +46,7 @@ import {
   type RequestedOrder,
   type SentRefund,
 } from './order-content.js';
+import { refuseLapsed, refuseOtherCompletion, refuseUncovered, requireVersion } from './order-refusals.js';
 import {
   COMPLETED_STATUSES,
   invalidTransition,
@@ -54,9 +55,8 @@ import {
   requireTransition,
   type StatusAfter,
 } from './order-transitions.js';
-import { refuseLapsed, refuseOtherCompletion, refuseUncovered, requireVersion } from './order-refusals.js';
-import type { Refund } from './refund.entity.js';
 import { amountsOfItems } from './refund-items.js';
+import type { Refund } from './refund.entity.js';
 
 type OrderEvent = { madeBy: By } & (
   | { type: Exclude<OrderEventType, OtherEvent>; refund?: never; previousWallet?: never }

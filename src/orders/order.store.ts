@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { ownerKey } from '../cashback/wallet.entity.js';
-import type { WalletAggregate } from '../cashback/wallet-aggregate.js';
+import { type WalletAggregate } from '../cashback/wallet-aggregate.js';
 import { type NotLocked, type OnLocked, WalletStore } from '../cashback/wallet.store.js';
-import type { Recorder } from '../common/domain-event.js';
-import { inColumn } from '../database/by-merchant.js';
-import { columnNames, insertRows, type Row, toEntity, updateRows } from '../database/rows.js';
+import { Recorder } from '../platform/values/domain-event.js';
+import { inColumn } from '../platform/database/by-merchant.js';
+import { columnNames, insertRows, type Row, toEntity, updateRows } from '../platform/database/rows.js';
 import { Order } from './order.entity.js';
 import { orderEvent } from './order-events.js';
 import { Refund } from './refund.entity.js';

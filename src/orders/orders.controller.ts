@@ -1,27 +1,38 @@
 import { Body, Get, HttpCode, Param, Post, Put, Query, Res } from '@nestjs/common';
 import { ApiBody, ApiParam } from '@nestjs/swagger';
-import type { Response } from 'express';
-import { Requires } from '../auth/caller.guard.js';
-import { MerchantController } from '../auth/merchant-controller.js';
-import type { Caller } from '../common/caller.js';
-import { textPattern } from '../common/texts.js';
-import { CurrentCaller, IdParam, IfMatch, MerchantId } from '../http/decorators.js';
-import { ApiCreated, ApiProblems } from '../openapi/decorators.js';
-import { markCreated } from '../http/responses.js';
-import { Heavy, LocksRows } from '../http/admission.js';
-import { PageQueryDto } from '../http/page-query.dto.js';
-import { AmendOrderDto, CreateOrderDto } from './dto/create-order.dto.js';
-import { CancelOrderDto, CompleteOrderDto, SetRedemptionDto } from './dto/finish-order.dto.js';
-import { ChangeCustomerDto, CustomerChangeDto } from './dto/customer-change.dto.js';
-import { ListOrdersDto, OrderPageDto } from './dto/list-orders.dto.js';
-import { OrderDto } from './dto/order.dto.js';
-import { SearchOrdersDto } from './dto/search-orders.dto.js';
-import { TimelinePageDto } from './dto/timeline.dto.js';
+import { type Response } from 'express';
+import { Heavy, LocksRows } from '../platform/http/admission.js';
+import {
+  CurrentCaller,
+  IdParam,
+  IfMatch,
+  MerchantController,
+  MerchantId,
+  Requires,
+} from '../platform/http/decorators.js';
+import { PageQueryDto } from '../platform/http/page-query.dto.js';
+import { markCreated } from '../platform/http/responses.js';
+import { ApiCreated, ApiProblems } from '../platform/openapi/decorators.js';
+import { type Caller } from '../platform/values/caller.js';
+import { textPattern } from '../platform/values/texts.js';
+import { ChangeCustomerDto, CustomerChangeDto } from './customer-change.dto.js';
 import { CustomerChangesService } from './customer-changes.service.js';
 import { OrderLifecycleService } from './order-lifecycle.service.js';
 import { OrderListingService } from './order-listing.service.js';
+import { ListOrdersDto, OrderPageDto, SearchOrdersDto } from './order-lists.dto.js';
+import {
+  AmendOrderDto,
+  CancelOrderDto,
+  CompleteOrderDto,
+  CreateOrderDto,
+  SetRedemptionDto,
+} from './order-requests.dto.js';
 import { OrderTimelineService } from './order-timeline.service.js';
+import { OrderDto } from './order.dto.js';
 import { OrdersService } from './orders.service.js';
+import { CreateQuoteDto, QuoteDto } from './quote.dto.js';
+import { QuotesService } from './quotes.service.js';
+import { TimelinePageDto } from './timeline.dto.js';
 
 @MerchantController('orders', 'orders')
 export class OrdersController {
@@ -243,5 +254,29 @@ export class OrdersController {
     @IfMatch() versions: string[] | undefined,
   ): Promise<OrderDto> {
     return this.lifecycle.cancel(caller, id, body, versions);
+  }
+}
+
+@MerchantController('quotes', 'orders')
+export class QuotesController {
+  constructor(private readonly quotes: QuotesService) {}
+
+  /**
+   * Quote an order
+   *
+   * @remarks Returns the cashback that an order would redeem and earn, and creates nothing. Without `document`, for
+   * example on a product page, `to_redeem` is null. A quote is not binding: an order has its own.
+   */
+  @Post()
+  @Requires('sell')
+  @HttpCode(200)
+  @ApiProblems.query(
+    'payments_exceed_total',
+    'earn_amount_exceeds_maximum',
+    'redemption_below_minimum',
+    'redemption_exceeds_maximum',
+  )
+  createQuote(@MerchantId() merchantId: string, @Body() body: CreateQuoteDto): Promise<QuoteDto> {
+    return this.quotes.quote(merchantId, body);
   }
 }

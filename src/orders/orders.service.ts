@@ -3,19 +3,19 @@ import { UserNames } from '../auth/user-names.service.js';
 import { BalancesService } from '../cashback/balances.service.js';
 import { earnAmountProblem, eligibleTotal } from '../cashback/quote.js';
 import { Replays } from '../cashback/replay.js';
-import type { Caller } from '../common/caller.js';
-import { Clock } from '../common/clock.js';
-import { DomainEvents } from '../common/domain-event.js';
-import { externalIdConflict, notFound } from '../common/problem.js';
-import type { Shared } from '../database/shared.js';
-import { SharedStatements } from '../database/shared-statements.js';
+import { type Caller } from '../platform/values/caller.js';
+import { Clock } from '../platform/values/time.js';
+import { DomainEvents } from '../platform/values/domain-event.js';
+import { externalIdConflict, notFound } from '../platform/values/problem.js';
+import { type Shared } from '../platform/database/shared.js';
+import { SharedStatements } from '../platform/database/shared.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
-import type { CreateOrderDto } from './dto/create-order.dto.js';
-import type { OrderDto } from './dto/order.dto.js';
+import { CreateOrderDto } from './order-requests.dto.js';
+import { type OrderDto } from './order.dto.js';
 import { findOrdersWithBalances, insertOrders, type OrderKey, type OrderWithBalance } from './shared-orders.js';
 import { Order } from './order.entity.js';
 import { contentOf, differingExpiry, expiryProblem, type RequestedOrder, readOrder } from './order-content.js';
-import { authorsOf, toOrderDto } from './order.mapper.js';
+import { authorsOf, toOrderDto } from './order.dto.js';
 
 @Injectable()
 export class OrdersService {

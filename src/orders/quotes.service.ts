@@ -1,13 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { BalancesService } from '../cashback/balances.service.js';
 import { earnAmountProblem, quote, refuseAboveMaximum, refuseBelowMinimum } from '../cashback/quote.js';
-import { Clock } from '../common/clock.js';
-import { formatMoney, parseMoney } from '../common/money.js';
-import { Config } from '../config/config.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
-import type { CreateQuoteDto, QuoteDto } from './dto/quote.dto.js';
+import { toPolicyDto } from '../merchants/policy.dto.js';
+import { Config } from '../platform/config/config.js';
+import { formatMoney, parseMoney } from '../platform/values/money.js';
+import { Clock } from '../platform/values/time.js';
 import { readEligibleTotal, readOptional, readPaymentMethods } from './order-content.js';
-import { toPaymentMethodDtos, toPolicyDto, toReceiveDto, toRedeemDto } from './order.mapper.js';
+import { toPaymentMethodDtos, toReceiveDto, toRedeemDto } from './order.dto.js';
+import { type CreateQuoteDto, type QuoteDto } from './quote.dto.js';
 
 /** Calculates the cashback of an order without creating it. */
 @Injectable()

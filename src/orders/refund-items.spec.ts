@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { refundAmounts, refundParts, type RefundedOrder } from '../cashback/refund-parts.js';
-import type { Problem } from '../common/problem.js';
+import type { Problem } from '../platform/values/problem.js';
 import type { OrderItem } from './order-content.js';
 import { amountsOfItems, withQuantities } from './refund-items.js';
 import type { Returned } from './refund.entity.js';

@@ -1,7 +1,7 @@
 import { eligibleTotal } from '../cashback/quote.js';
 import { eligibleBounds, type RefundedOrder } from '../cashback/refund-parts.js';
-import { formatMoney, sumCents } from '../common/money.js';
-import { type Fault, Problem, validationFailed } from '../common/problem.js';
+import { formatMoney, sumCents } from '../platform/values/money.js';
+import { type Fault, Problem, validationFailed } from '../platform/values/problem.js';
 import type { OrderItem } from './order-content.js';
 import type { Returned } from './refund.entity.js';
 

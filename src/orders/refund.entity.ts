@@ -1,5 +1,5 @@
 import { Column, Entity, ForeignKey, Index } from 'typeorm';
-import type { Metadata } from '../common/metadata.js';
+import type { Metadata } from '../platform/values/texts.js';
 import {
   ByColumn,
   CentsColumn,
@@ -8,7 +8,7 @@ import {
   InstantColumn,
   PrimaryId,
   TextColumn,
-} from '../database/columns.js';
+} from '../platform/database/columns.js';
 
 /** What a refund is for, if it is not for an amount. */
 export interface Returned {

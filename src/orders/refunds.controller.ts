@@ -1,14 +1,19 @@
 import { Body, Get, HttpCode, Post, Query, Res } from '@nestjs/common';
 import type { Response } from 'express';
-import { Requires } from '../auth/caller.guard.js';
-import { MerchantController } from '../auth/merchant-controller.js';
-import type { Caller } from '../common/caller.js';
-import { CurrentCaller, IdParam, IfMatch, MerchantId } from '../http/decorators.js';
-import { ApiCreated, ApiProblems } from '../openapi/decorators.js';
-import { markCreated } from '../http/responses.js';
-import { Heavy, LocksRows } from '../http/admission.js';
-import { CreatedQueryDto, PageQueryDto } from '../http/page-query.dto.js';
-import { CreateRefundDto, QuoteRefundDto, RefundDto, RefundPageDto, RefundQuoteDto } from './dto/refund.dto.js';
+import { Heavy, LocksRows } from '../platform/http/admission.js';
+import {
+  CurrentCaller,
+  IdParam,
+  IfMatch,
+  MerchantController,
+  MerchantId,
+  Requires,
+} from '../platform/http/decorators.js';
+import { CreatedQueryDto, PageQueryDto } from '../platform/http/page-query.dto.js';
+import { markCreated } from '../platform/http/responses.js';
+import { ApiCreated, ApiProblems } from '../platform/openapi/decorators.js';
+import { type Caller } from '../platform/values/caller.js';
+import { CreateRefundDto, QuoteRefundDto, RefundDto, RefundPageDto, RefundQuoteDto } from './refund.dto.js';
 import { RefundsService } from './refunds.service.js';
 
 @MerchantController('orders/:id/refunds', 'orders')

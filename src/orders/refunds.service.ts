@@ -2,20 +2,26 @@ import { Injectable } from '@nestjs/common';
 import { type EntityManager, In } from 'typeorm';
 import { readUserNames, UserNames } from '../auth/user-names.service.js';
 import { differences } from '../cashback/replay.js';
-import { Clock } from '../common/clock.js';
-import type { Caller } from '../common/caller.js';
-import { type CreatedPageRequest, decodeCursor, pageOf, type PageRequest } from '../common/cursor.js';
-import { readMetadata } from '../common/metadata.js';
-import { exactCents, formatMoney } from '../common/money.js';
-import { externalIdConflict, type Fault, notFound, validationFailed } from '../common/problem.js';
-import { findDated, type IndexRange, loadFound, periodOf, positionOf } from '../database/dated-rows.js';
-import { UnitOfWork } from '../database/unit-of-work.js';
-import type { CreateRefundDto, QuoteRefundDto, RefundQuoteDto, RefundDto, RefundPageDto } from './dto/refund.dto.js';
+import { Clock } from '../platform/values/time.js';
+import { type Caller } from '../platform/values/caller.js';
+import { type CreatedPageRequest, decodeCursor, pageOf, type PageRequest } from '../platform/database/pages.js';
+import { readMetadata } from '../platform/values/texts.js';
+import { exactCents, formatMoney } from '../platform/values/money.js';
+import { externalIdConflict, type Fault, notFound, validationFailed } from '../platform/values/problem.js';
+import { findDated, type IndexRange, loadFound, periodOf, positionOf } from '../platform/database/pages.js';
+import { UnitOfWork } from '../platform/database/unit-of-work.js';
+import {
+  CreateRefundDto,
+  type QuoteRefundDto,
+  type RefundQuoteDto,
+  type RefundDto,
+  type RefundPageDto,
+} from './refund.dto.js';
 import { OrderTransactionsService } from './order-transactions.service.js';
 import { readOptional } from './order-content.js';
 import { Order } from './order.entity.js';
-import type { SentRefund, Versions } from './order-content.js';
-import { toRefundDto } from './order.mapper.js';
+import { type SentRefund, Versions } from './order-content.js';
+import { toRefundDto } from './order.dto.js';
 import { Refund } from './refund.entity.js';
 import { withQuantities } from './refund-items.js';
 

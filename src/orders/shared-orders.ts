@@ -1,12 +1,12 @@
 import type { EntityManager } from 'typeorm';
-import { AVAILABLE, availableParameters, UNCHANGED_AVAILABLE } from '../cashback/balance-sql.js';
-import type { Recorder } from '../common/domain-event.js';
-import { exactCents } from '../common/money.js';
-import { inColumn } from '../database/by-merchant.js';
-import { violatedUniqueKey } from '../database/errors.js';
-import { columnNames, insertRows, type Row, toEntity } from '../database/rows.js';
-import { Order } from './order.entity.js';
+import { AVAILABLE, availableParameters, UNCHANGED_AVAILABLE } from '../cashback/wallet-sums.js';
+import { inColumn } from '../platform/database/by-merchant.js';
+import { violatedUniqueKey } from '../platform/database/errors.js';
+import { columnNames, insertRows, type Row, toEntity } from '../platform/database/rows.js';
+import type { Recorder } from '../platform/values/domain-event.js';
+import { exactCents } from '../platform/values/money.js';
 import { createdEvent } from './order-events.js';
+import { Order } from './order.entity.js';
 
 // What shared statements do: they insert and find orders of several requests, of any merchants, without locks.
 

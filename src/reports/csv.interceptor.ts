@@ -9,10 +9,10 @@ import {
 import { ApiExtraModels, ApiOkResponse, getSchemaPath } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { catchError, map, type Observable } from 'rxjs';
-import { Problem } from '../common/problem.js';
-import { isTimeLimit } from '../database/errors.js';
-import type { AppRequest } from '../http/app-request.js';
-import { ApiProblems } from '../openapi/decorators.js';
+import { Problem } from '../platform/values/problem.js';
+import { isTimeLimit } from '../platform/database/errors.js';
+import type { AppRequest } from '../platform/http/app-request.js';
+import { ApiProblems } from '../platform/openapi/decorators.js';
 import { type Column, type CsvLocale, csvOf } from './csv.js';
 
 /** Sends the rows of a report as CSV to callers that ask for it. */

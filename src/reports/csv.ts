@@ -1,4 +1,4 @@
-import { withPunctuation } from '../common/document.js';
+import { withPunctuation } from '../platform/values/document.js';
 
 /**
  * The columns of reports and lists by what they contain, with what they are called in Brazil. A column that is not here

@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { readUserNames } from '../auth/user-names.service.js';
-import { addDays, startOfDay } from '../common/calendar-days.js';
-import { exactCents, formatMoney } from '../common/money.js';
-import { Problem } from '../common/problem.js';
-import { UnitOfWork } from '../database/unit-of-work.js';
+import { addDays, startOfDay } from '../platform/values/calendar-days.js';
+import { exactCents, formatMoney } from '../platform/values/money.js';
+import { Problem } from '../platform/values/problem.js';
+import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import { COMPLETED_STATUSES } from '../orders/order-transitions.js';
-import type { FrequentReportDto, TopReportDto } from './dto/report.dto.js';
+import { type FrequentReportDto, type TopReportDto } from './report.dto.js';
 import { refuseMany, refusePeriod } from './limits.js';
 
 const MAX_DAYS = 31;

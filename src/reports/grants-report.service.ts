@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { readUserNames } from '../auth/user-names.service.js';
-import { startOfDay } from '../common/calendar-days.js';
-import { beforeIdsOf } from '../common/ids.js';
-import { exactCents, formatMoney } from '../common/money.js';
-import { UnitOfWork } from '../database/unit-of-work.js';
+import { startOfDay } from '../platform/values/calendar-days.js';
+import { beforeIdsOf } from '../platform/values/ids.js';
+import { exactCents, formatMoney } from '../platform/values/money.js';
+import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
-import type { GrantsReportDto } from './dto/report.dto.js';
+import { type GrantsReportDto } from './report.dto.js';
 import { MAX_ROWS, refuseMany, refusePeriod } from './limits.js';
 
 const MAX_DAYS = 31;

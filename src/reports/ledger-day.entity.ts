@@ -1,7 +1,7 @@
 import { Column, Entity, ForeignKey, PrimaryColumn } from 'typeorm';
 import type { EntryKind } from '../cashback/entry.entity.js';
-import { ASCII, CentsColumn, PrimaryId } from '../database/columns.js';
-import { LedgerPosition } from '../merchants/ledger-position.entity.js';
+import { ASCII, CentsColumn, PrimaryId } from '../platform/database/columns.js';
+import { LedgerPosition } from '../merchants/merchant.entity.js';
 
 /** The sum of the ledger's entries of a kind in a local day of the merchant, by stores; no store is an empty text. */
 @Entity('ledger_days')

@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { addDays, dayOf, startOfDay } from '../common/calendar-days.js';
-import { after, Clock, MINUTE_MS } from '../common/clock.js';
-import { doEach, type SweepProgress, type SweepTask } from '../common/sweep.js';
-import { ALL_MERCHANTS, sweptMerchants } from '../database/by-merchant.js';
-import { DatabaseServer } from '../database/database-server.js';
-import { UnitOfWork } from '../database/unit-of-work.js';
-import { LedgerPosition } from '../merchants/ledger-position.entity.js';
+import { addDays, dayOf, startOfDay } from '../platform/values/calendar-days.js';
+import { after, Clock, MINUTE_MS } from '../platform/values/time.js';
+import { doEach, type SweepProgress, type SweepTask } from '../platform/database/sweep.js';
+import { ALL_MERCHANTS, sweptMerchants } from '../platform/database/by-merchant.js';
+import { DatabaseServer } from '../platform/database/database-server.js';
+import { UnitOfWork } from '../platform/database/unit-of-work.js';
+import { LedgerPosition } from '../merchants/merchant.entity.js';
 import { Merchant } from '../merchants/merchant.entity.js';
 import { entryAfter, SUMS_OF_ENTRIES } from './ledger-sums.js';
 

@@ -1,5 +1,5 @@
-import { DAY_MS } from '../common/clock.js';
-import { validationFailed } from '../common/problem.js';
+import { DAY_MS } from '../platform/values/time.js';
+import { validationFailed } from '../platform/values/problem.js';
 
 export const MAX_ROWS = 10_000;
 

@@ -1,15 +1,35 @@
 import { Injectable } from '@nestjs/common';
-import { ofUnspent } from '../cashback/unspent.js';
-import { addDays, dayOf, startOfDay } from '../common/calendar-days.js';
-import { after, Clock, DAY_MS } from '../common/clock.js';
-import { amountsOf, exactCents } from '../common/money.js';
-import { validationFailed } from '../common/problem.js';
-import { queryNamed } from '../database/named-query.js';
-import { UnitOfWork } from '../database/unit-of-work.js';
+import { type ExpiringReportDto } from '../cashback/expiring.dto.js';
+import { expiringByMonth, ofUnspent } from '../cashback/expiring.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
-import type { OutstandingReportDto, OutstandingRowDto } from './dto/report.dto.js';
+import { queryNamed } from '../platform/database/rows.js';
+import { UnitOfWork } from '../platform/database/unit-of-work.js';
+import { addDays, dayOf, startOfDay } from '../platform/values/calendar-days.js';
+import { amountsOf, exactCents } from '../platform/values/money.js';
+import { validationFailed } from '../platform/values/problem.js';
+import { Clock, after, DAY_MS } from '../platform/values/time.js';
 import { type LedgerRow, LedgerService } from './ledger.service.js';
 import { refuseMany } from './limits.js';
+import { type OutstandingReportDto, type OutstandingRowDto } from './report.dto.js';
+
+/** Reports what expires in the coming months if nobody spends it. */
+@Injectable()
+export class ExpiringService {
+  constructor(
+    private readonly unitOfWork: UnitOfWork,
+    private readonly merchants: MerchantsService,
+    private readonly clock: Clock,
+  ) {}
+
+  /** @throws Problem not_found for an unknown merchant. */
+  async report(merchantId: string, { months }: { months: number }): Promise<ExpiringReportDto> {
+    const { timeZone } = (await this.merchants.get(merchantId)).policy;
+    const period = { now: this.clock.now(merchantId), timeZone, months };
+    return {
+      data: await this.unitOfWork.snapshot((manager) => expiringByMonth(manager, { merchantId }, period)),
+    };
+  }
+}
 
 /** The days from now of which `expiring_in_30_days` is the sum. */
 const EXPIRING_DAYS = 30;

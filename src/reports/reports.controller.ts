@@ -1,10 +1,12 @@
 import { Get, Query } from '@nestjs/common';
-import { Requires } from '../auth/caller.guard.js';
-import { MerchantController } from '../auth/merchant-controller.js';
-import { Heavy } from '../http/admission.js';
-import { MerchantId } from '../http/decorators.js';
-import { ExpiringReportDto, ExpiringRowDto } from '../wallets/dto/expiring.dto.js';
+import { ExpiringReportDto, ExpiringRowDto } from '../cashback/expiring.dto.js';
+import { Heavy } from '../platform/http/admission.js';
+import { MerchantController, MerchantId, Requires } from '../platform/http/decorators.js';
 import { Report } from './csv.interceptor.js';
+import { FrequentService } from './frequent.service.js';
+import { GrantsReportService } from './grants-report.service.js';
+import { LedgerService } from './ledger.service.js';
+import { ExpiringService, OutstandingService } from './outstanding.service.js';
 import {
   ExpiringQueryDto,
   FrequentQueryDto,
@@ -22,12 +24,7 @@ import {
   TopQueryDto,
   TopReportDto,
   TopRowDto,
-} from './dto/report.dto.js';
-import { ExpiringService } from './expiring.service.js';
-import { FrequentService } from './frequent.service.js';
-import { GrantsReportService } from './grants-report.service.js';
-import { LedgerService } from './ledger.service.js';
-import { OutstandingService } from './outstanding.service.js';
+} from './report.dto.js';
 
 @MerchantController('reports', 'reports')
 @Requires('reports')

@@ -1,13 +1,13 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { DataSource, type EntityManager, IsNull, Not } from 'typeorm';
-import { DomainEvents } from '../common/domain-event.js';
-import { type FairQueue, queueForConnections } from '../common/fair-queue.js';
-import { Config } from '../config/config.js';
-import { dataSourceOptions } from '../database/data-source.js';
-import { columnNames, type Row, toEntity } from '../database/rows.js';
-import { UnitOfWork } from '../database/unit-of-work.js';
 import { EventSweep } from '../events/event.entity.js';
 import { Merchant } from '../merchants/merchant.entity.js';
+import { Config } from '../platform/config/config.js';
+import { dataSourceOptions } from '../platform/database/data-source.js';
+import { columnNames, type Row, toEntity } from '../platform/database/rows.js';
+import { UnitOfWork } from '../platform/database/unit-of-work.js';
+import { DomainEvents } from '../platform/values/domain-event.js';
+import { type FairQueue, queueForConnections } from '../platform/values/fair-queue.js';
 import { MerchantClock } from './sandbox-clock.entity.js';
 import { SandboxClock } from './sandbox-clock.js';
 

@@ -1,6 +1,6 @@
 import { Column, Entity, ForeignKey } from 'typeorm';
-import { InstantColumn, PrimaryId } from '../database/columns.js';
 import { Merchant } from '../merchants/merchant.entity.js';
+import { InstantColumn, PrimaryId } from '../platform/database/columns.js';
 
 const SEQUENCE = { type: 'bigint', nullable: true } as const;
 

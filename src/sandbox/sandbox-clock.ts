@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Clock } from '../common/clock.js';
+import { Clock } from '../platform/values/time.js';
 
 /** Gives each merchant the time of its clock, while that is locked. */
 @Injectable()

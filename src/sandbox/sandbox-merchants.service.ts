@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import type { ApiUser } from '../auth/api-user.entity.js';
+import { type ApiUser } from '../auth/api-user.entity.js';
 import { ApiUsersService } from '../auth/api-users.service.js';
 import { Passwords } from '../auth/passwords.js';
-import { PERMISSIONS } from '../common/caller.js';
-import { Problem, validationFailed } from '../common/problem.js';
-import type { Merchant } from '../merchants/merchant.entity.js';
+import { type Merchant } from '../merchants/merchant.entity.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
-import type { Policy } from '../merchants/policy.js';
+import { type Policy } from '../merchants/policy.js';
+import { PERMISSIONS } from '../platform/values/caller.js';
+import { Problem, validationFailed } from '../platform/values/problem.js';
 
 @Injectable()
 export class SandboxMerchants {

@@ -1,24 +1,36 @@
-import { Body, Controller, Get, HttpCode, Post, Put } from '@nestjs/common';
+import {
+  Body,
+  type CallHandler,
+  Controller,
+  type ExecutionContext,
+  Get,
+  HttpCode,
+  Injectable,
+  type NestInterceptor,
+  Post,
+  Put,
+} from '@nestjs/common';
 import { ApiCreatedResponse, ApiTags } from '@nestjs/swagger';
-import { Requires } from '../auth/caller.guard.js';
-import { MerchantController } from '../auth/merchant-controller.js';
-import { Clock } from '../common/clock.js';
-import { validationFailed } from '../common/problem.js';
-import { Config } from '../config/config.js';
-import { MerchantId, Public } from '../http/decorators.js';
-import { ApiProblems } from '../openapi/decorators.js';
-import { toPolicyDto } from '../orders/order.mapper.js';
-import { RateLimit } from '../rate-limits/rate-limit.guard.js';
+import { defer, lastValueFrom, type Observable } from 'rxjs';
+import { toPolicyDto } from '../merchants/policy.dto.js';
+import { Config } from '../platform/config/config.js';
+import { type AppRequest } from '../platform/http/app-request.js';
+import { MerchantController, MerchantId, Public, Requires } from '../platform/http/decorators.js';
+import { RateLimit } from '../platform/http/rate-limit.guard.js';
+import { ApiProblems } from '../platform/openapi/decorators.js';
+import { validationFailed } from '../platform/values/problem.js';
+import { Clock } from '../platform/values/time.js';
+import { ClockLocks } from './clock-locks.service.js';
 import { ClockMoves, isMoving } from './clock-moves.service.js';
-import { readPolicy } from './dto/sandbox-policy.dto.js';
+import { SandboxMerchants } from './sandbox-merchants.service.js';
 import {
   ClockMoveDto,
   CreateSandboxMerchantDto,
   MoveClockDto,
+  readPolicy,
   SandboxClockDto,
   SandboxMerchantDto,
-} from './dto/sandbox.dto.js';
-import { SandboxMerchants } from './sandbox-merchants.service.js';
+} from './sandbox.dto.js';
 
 const TAG = 'sandbox';
 
@@ -102,5 +114,18 @@ export class SandboxClockController {
       first_sequence: hasEvents ? firstSequence : null,
       last_sequence: hasEvents ? lastSequence : null,
     };
+  }
+}
+
+/** Handles each request of a merchant at the instant of its clock, which is not moved meanwhile. */
+@Injectable()
+export class StandingClockInterceptor implements NestInterceptor {
+  constructor(private readonly locks: ClockLocks) {}
+
+  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    const { user } = context.switchToHttp().getRequest<AppRequest>();
+    if (user === undefined || context.getClass() === SandboxClockController) return next.handle();
+    const handle = (): Promise<unknown> => lastValueFrom(next.handle(), { defaultValue: undefined });
+    return defer(() => this.locks.during(user.merchantId, handle));
   }
 }

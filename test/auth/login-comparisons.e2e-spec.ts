@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import bcrypt from 'bcrypt';
 import { ApiUsersService } from '../../src/auth/api-users.service.js';
 import { Passwords } from '../../src/auth/passwords.js';
-import { Config } from '../../src/config/config.js';
+import { Config } from '../../src/platform/config/config.js';
 import { type Answer, atOnce, Client } from '../support/client.js';
 import { Comparisons } from '../support/comparisons.js';
 import { createMigratedDatabase } from '../support/database.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { ApiUsersService } from '../../src/auth/api-users.service.js';
-import { PERMISSIONS } from '../../src/common/caller.js';
+import { PERMISSIONS } from '../../src/platform/values/caller.js';
 import { MerchantsService } from '../../src/merchants/merchants.service.js';
 import { Client } from '../support/client.js';
 import { expectProblem } from '../support/expectations.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { ApiUsersService } from '../../src/auth/api-users.service.js';
-import { DEFAULT_PERMISSIONS, type Permission, PERMISSIONS } from '../../src/common/caller.js';
+import { DEFAULT_PERMISSIONS, type Permission, PERMISSIONS } from '../../src/platform/values/caller.js';
 import { type Answer, atOnce, Client } from '../support/client.js';
 import { expectInvariants, expectProblem } from '../support/expectations.js';
 import { aDocument, aMerchant, anOrder, aUser, type TestMerchant } from '../support/factories.js';

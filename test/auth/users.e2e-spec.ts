@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { PERMISSIONS, type Permission } from '../../src/common/caller.js';
+import { PERMISSIONS, type Permission } from '../../src/platform/values/caller.js';
 import { ApiUsersService } from '../../src/auth/api-users.service.js';
 import { Passwords } from '../../src/auth/passwords.js';
 import { atOnce, Client } from '../support/client.js';

@@ -2,8 +2,8 @@ import { beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { describeInBrowser, logIn, openDialog, plain, useBrowser } from '../support/browser.js';
 import { aDocument, aUser, grant, punctuated } from '../support/factories.js';
-import { DAY_MS } from '../../src/common/clock.js';
-import { hasValidCheckDigits } from '../../src/common/document.js';
+import { DAY_MS } from '../../src/platform/values/time.js';
+import { hasValidCheckDigits } from '../../src/platform/values/document.js';
 import type { Grant, Order, Shop, Wallet } from '../support/shop.js';
 import { useService } from '../support/use-service.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { CustomerExportDto } from '../../src/privacy/dto/privacy.dto.js';
+import type { CustomerExportDto } from '../../src/operations/privacy.dto.js';
 import { eventsOf } from '../support/events.js';
 import { aDocument, aUser, type TestMerchant as Shop } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Finding } from '../../src/reconcile/page.js';
-import { type Reconciliation, ReconcileService } from '../../src/reconcile/reconcile.service.js';
+import type { Finding } from '../../src/operations/reconcile/page.js';
+import { type Reconciliation, ReconcileService } from '../../src/operations/reconcile/reconcile.service.js';
 import { TestClock } from '../support/clock.js';
 import { Client } from '../support/client.js';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.js';

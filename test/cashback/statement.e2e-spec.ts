@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { SweepsService } from '../../src/sweeps/sweeps.service.js';
+import { SweepsService } from '../../src/operations/sweeps.service.js';
 import { expectInvariants } from '../support/expectations.js';
 import { aDocument } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';

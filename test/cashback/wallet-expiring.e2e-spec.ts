@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { parseMoney, sumCents } from '../../src/common/money.js';
+import { parseMoney, sumCents } from '../../src/platform/values/money.js';
 import { localDate, startOfDayAfter } from '../support/days.js';
 import { aDocument, aMerchant, aUser, type TestMerchant } from '../support/factories.js';
 import { useService } from '../support/use-service.js';

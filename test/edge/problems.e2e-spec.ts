@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from '@jest/globals';
-import { type ProblemCode, PROBLEMS } from '../../src/common/problem.js';
+import { type ProblemCode, PROBLEMS } from '../../src/platform/values/problem.js';
 import { describeWithEdge, expectEdgeProblem, RawConnection, useEdge } from '../support/edge.js';
 import { aRequest } from '../support/raw.js';
 

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { HOUR_MS } from '../../src/common/clock.js';
+import { HOUR_MS } from '../../src/platform/values/time.js';
 import { type BuiltService, startBuiltService } from '../support/built-service.js';
 import { atOnce } from '../support/client.js';
 import { TestClock } from '../support/clock.js';

@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { after, DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/common/clock.js';
-import { SweepsService } from '../../src/sweeps/sweeps.service.js';
+import { after, DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/platform/values/time.js';
+import { SweepsService } from '../../src/operations/sweeps.service.js';
 import { type BuiltService, startBuiltService } from '../support/built-service.js';
 import { migrate } from '../support/database.js';
 import { expectInvariants } from '../support/expectations.js';

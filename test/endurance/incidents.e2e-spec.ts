@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import mysql, { type Connection } from 'mysql2/promise';
-import { PERMISSIONS } from '../../src/common/caller.js';
+import { PERMISSIONS } from '../../src/platform/values/caller.js';
 import { findingsOf } from '../support/expectations.js';
 import { aDocument, aMerchant, aUser } from '../support/factories.js';
 import { sqlOf } from '../support/sql-blocks.js';

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { UnitOfWork } from '../../src/database/unit-of-work.js';
-import { SweepsService } from '../../src/sweeps/sweeps.service.js';
+import { UnitOfWork } from '../../src/platform/database/unit-of-work.js';
+import { SweepsService } from '../../src/operations/sweeps.service.js';
 import { SequencerService } from '../../src/events/sequencer.service.js';
-import { newId } from '../../src/common/ids.js';
+import { newId } from '../../src/platform/values/ids.js';
 import { createDataSource } from '../../src/schema.js';
 import { type Answer, atOnce, Client } from '../support/client.js';
 import { eventsOf, eventWalletOf, expectComplete, numberEvents, readFeed } from '../support/events.js';

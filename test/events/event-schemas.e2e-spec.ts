@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
-import { FEED_EVENT_TYPES } from '../../src/common/domain-event.js';
-import { DAY_MS } from '../../src/common/clock.js';
+import { FEED_EVENT_TYPES } from '../../src/platform/values/domain-event.js';
+import { DAY_MS } from '../../src/platform/values/time.js';
 import { Contract, type OpenApi } from '../support/contract.js';
 import { eventsOf, numberEvents } from '../support/events.js';
 import { aDocument } from '../support/factories.js';

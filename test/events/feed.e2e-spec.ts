@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { FEED_EVENT_TYPES } from '../../src/common/domain-event.js';
+import { FEED_EVENT_TYPES } from '../../src/platform/values/domain-event.js';
 import { type Answer, Client } from '../support/client.js';
 import {
   appendAt,

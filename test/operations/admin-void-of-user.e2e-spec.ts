@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { PERMISSIONS } from '../../src/common/caller.js';
+import { PERMISSIONS } from '../../src/platform/values/caller.js';
 import { atOnce } from '../support/client.js';
 import { expectInvariants } from '../support/expectations.js';
 import { aDocument, aMerchant, aUser, type TestMerchant } from '../support/factories.js';

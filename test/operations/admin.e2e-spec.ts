@@ -1,7 +1,7 @@
 import { hostname, userInfo } from 'node:os';
 import { describe, expect, it } from '@jest/globals';
 import type { Command } from 'commander';
-import { adminProgram } from '../../src/admin/program.js';
+import { adminProgram } from '../../src/operations/program.js';
 import { runNode } from '../support/build.js';
 import { Client } from '../support/client.js';
 import { expectProblem } from '../support/expectations.js';
@@ -10,7 +10,7 @@ import { testEnvironment } from '../support/service.js';
 import { useAdmin } from '../support/use-admin.js';
 import { rowsOf } from '../support/wallets.js';
 import type { Tokens } from '../support/shop.js';
-import { PERMISSIONS } from '../../src/common/caller.js';
+import { PERMISSIONS } from '../../src/platform/values/caller.js';
 
 const { service, admin } = useAdmin();
 

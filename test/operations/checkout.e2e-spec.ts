@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { ApiUsersService } from '../../src/auth/api-users.service.js';
-import { PERMISSIONS } from '../../src/common/caller.js';
+import { PERMISSIONS } from '../../src/platform/values/caller.js';
 import { expectInvariants } from '../support/expectations.js';
 import { answersIn, commandBlocksOf } from '../support/pages.js';
 import { describeIf } from '../support/requirements.js';

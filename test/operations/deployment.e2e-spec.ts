@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { getMetadataStorage } from 'class-validator';
 import mysql from 'mysql2/promise';
-import { Config } from '../../src/config/config.js';
+import { Config } from '../../src/platform/config/config.js';
 import { runNode } from '../support/build.js';
 import { startBuiltService } from '../support/built-service.js';
 import { createDatabase, createMigratedDatabase, type TestDatabase } from '../support/database.js';

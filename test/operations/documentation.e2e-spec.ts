@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
-import { entryOf, Problem, type ProblemCode, PROBLEMS } from '../../src/common/problem.js';
+import { entryOf, Problem, type ProblemCode, PROBLEMS } from '../../src/platform/values/problem.js';
 import type { Problem as ProblemBody } from '../support/expectations.js';
 
 const read = (file: string): string => readFileSync(file, 'utf8');

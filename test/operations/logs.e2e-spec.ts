@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { PERMISSIONS } from '../../src/common/caller.js';
+import { PERMISSIONS } from '../../src/platform/values/caller.js';
 import { Client } from '../support/client.js';
 import { aDocument, anOrder, aUser, PASSWORD } from '../support/factories.js';
 import { lockOrder } from '../support/locked-order.js';

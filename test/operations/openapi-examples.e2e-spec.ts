@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { createContext, runInContext } from 'node:vm';
 import { describe, expect, it } from '@jest/globals';
-import { PERMISSIONS } from '../../src/common/caller.js';
-import type { TriedRequest } from '../../src/openapi/swagger-ui.js';
+import { PERMISSIONS } from '../../src/platform/values/caller.js';
+import type { TriedRequest } from '../../src/platform/openapi/swagger-ui.js';
 import { type Answer, Client } from '../support/client.js';
 import { type OpenApi, type Schema, schemaOf } from '../support/contract.js';
 import { aMerchant, aUser } from '../support/factories.js';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { PROBLEMS } from '../../src/common/problem.js';
+import { PROBLEMS } from '../../src/platform/values/problem.js';
 import { createDataSource } from '../../src/schema.js';
 import { type BuiltService, startBuiltService } from '../support/built-service.js';
 import { Client } from '../support/client.js';

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { ENTRY_KINDS } from '../../src/cashback/entry.entity.js';
-import { EARN_LIMITED_BY, entryOf, LIMITED_BY, type ProblemCode, PROBLEMS } from '../../src/common/problem.js';
-import { TO_RECEIVE_STATUSES } from '../../src/orders/dto/order.dto.js';
+import { EARN_LIMITED_BY, entryOf, LIMITED_BY, type ProblemCode, PROBLEMS } from '../../src/platform/values/problem.js';
+import { TO_RECEIVE_STATUSES } from '../../src/orders/order.dto.js';
 import { ORDER_STATUSES } from '../../src/orders/order-transitions.js';
 import { brokenLinksIn, cellsOf, type Section, sectionsOf } from '../support/pages.js';
 
@@ -102,7 +102,7 @@ const TABLES: [heading: string, words: string[], members: string[]][] = [
     [...(PROBLEMS.grant_exceeds_maximum.members?.limited_by.enum as string[])],
     membersOf('grant_exceeds_maximum'),
   ],
-  ['Linhas do extrato', Object.keys(ENTRY_KINDS), membersIn('src/wallets/dto/wallet.dto.ts')],
+  ['Linhas do extrato', Object.keys(ENTRY_KINDS), membersIn('src/cashback/wallet.dto.ts')],
   ['Status do pedido', [...ORDER_STATUSES], []],
   ['Status do cashback a receber', [...TO_RECEIVE_STATUSES], membersIn(ORDER_DTO)],
 ];

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { formatMoney, parseMoney } from '../../src/common/money.js';
+import { formatMoney, parseMoney } from '../../src/platform/values/money.js';
 import { type Answer, atOnce, sameAtOnce } from '../support/client.js';
 import { eventsOf } from '../support/events.js';
 import { expectInvariants, expectProblem, pointersOf } from '../support/expectations.js';

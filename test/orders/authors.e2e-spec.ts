@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { PERMISSIONS } from '../../src/common/caller.js';
+import { PERMISSIONS } from '../../src/platform/values/caller.js';
 import { AdminCommandLine } from '../support/admin.js';
 import { atOnce, Client } from '../support/client.js';
 import { eventsOf } from '../support/events.js';

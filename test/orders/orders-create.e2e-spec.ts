@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { formatMoney, parseMoney } from '../../src/common/money.js';
+import { formatMoney, parseMoney } from '../../src/platform/values/money.js';
 import { expectInvariants } from '../support/expectations.js';
 import { aDocument, aMerchant, anOrder } from '../support/factories.js';
 import { EXAMPLE_RATES, QUOTE_EXAMPLES } from '../support/quote-examples.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { DAY_MS } from '../../src/common/clock.js';
+import { DAY_MS } from '../../src/platform/values/time.js';
 import { eventsOf } from '../support/events.js';
 import { aDocument, aMerchant, aUser } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';

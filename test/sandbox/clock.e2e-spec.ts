@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { SweepsService } from '../../src/sweeps/sweeps.service.js';
+import { SweepsService } from '../../src/operations/sweeps.service.js';
 import { expectProblem } from '../support/expectations.js';
 import { atOnce } from '../support/client.js';
 import { readFeed } from '../support/events.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { openApiDocument } from '../../src/openapi/document.js';
-import { PERMISSIONS } from '../../src/common/caller.js';
+import { openApiDocument } from '../../src/platform/openapi/document.js';
+import { PERMISSIONS } from '../../src/platform/values/caller.js';
 import { atOnce, Client } from '../support/client.js';
 import { expectProblem } from '../support/expectations.js';
 import { aDocument } from '../support/factories.js';

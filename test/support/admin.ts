@@ -1,4 +1,4 @@
-import { runAdmin } from '../../src/admin/program.js';
+import { runAdmin } from '../../src/operations/program.js';
 import { expect } from '@jest/globals';
 import { type Outcome, runNode } from './build.js';
 import { refusingWithoutMerchant } from './merchant-conditions.js';

@@ -1,4 +1,4 @@
-import { Clock } from '../../src/common/clock.js';
+import { Clock } from '../../src/platform/values/time.js';
 
 /** The faked clock of a run (`.ci/nightly`), for programs that a test starts with an environment of their own. */
 export const CLOCK_OF_RUN = Object.fromEntries(

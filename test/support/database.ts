@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import mysql from 'mysql2/promise';
-import { applyMigrations } from '../../src/database/migrations.js';
+import { applyMigrations } from '../../src/platform/database/migrations.js';
 import { createDataSource } from '../../src/schema.js';
 
 export interface TestDatabase {

@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals';
-import { addDays, dayOf } from '../../src/common/calendar-days.js';
+import { addDays, dayOf } from '../../src/platform/values/calendar-days.js';
 import { DOCUMENT, EMAIL, PASSWORD, STAFF } from '../../tools/demo.mjs';
 import { ZONE } from '../../tools/demo-plan.mjs';
 import { type Answer, Client } from './client.js';

@@ -4,7 +4,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect } from '@jest/globals';
 import { type Edge, hasHaproxy, startEdge } from '../../tools/clusters/haproxy.mjs';
-import { type ProblemCode, PROBLEMS } from '../../src/common/problem.js';
+import { type ProblemCode, PROBLEMS } from '../../src/platform/values/problem.js';
 import { type Answer, Client } from './client.js';
 import { expectProblem } from './expectations.js';
 import { aMerchant, type TestMerchant } from './factories.js';

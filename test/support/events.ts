@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
-import { SweepsService } from '../../src/sweeps/sweeps.service.js';
-import { newId } from '../../src/common/ids.js';
+import { SweepsService } from '../../src/operations/sweeps.service.js';
+import { newId } from '../../src/platform/values/ids.js';
 import type { TestMerchant } from './factories.js';
 import type { Service } from './service.js';
 import { untilAvailable } from './until-available.js';

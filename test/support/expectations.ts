@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
-import type { Finding } from '../../src/reconcile/page.js';
-import { ReconcileService } from '../../src/reconcile/reconcile.service.js';
+import type { Finding } from '../../src/operations/reconcile/page.js';
+import { ReconcileService } from '../../src/operations/reconcile/reconcile.service.js';
 import type { Answer } from './client.js';
 import type { Service } from './service.js';
 import { untilAvailable } from './until-available.js';

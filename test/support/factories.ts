@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { ApiUsersService } from '../../src/auth/api-users.service.js';
-import { DEFAULT_PERMISSIONS, type Permission, PERMISSIONS } from '../../src/common/caller.js';
+import { DEFAULT_PERMISSIONS, type Permission, PERMISSIONS } from '../../src/platform/values/caller.js';
 import { MerchantsService } from '../../src/merchants/merchants.service.js';
 import type { Policy } from '../../src/merchants/policy.js';
 import { Client } from './client.js';

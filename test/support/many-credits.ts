@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { OPERATOR } from '../../src/common/caller.js';
-import { parseMoney } from '../../src/common/money.js';
-import { FREE, NEXT_CHANGE, nextChangeParameters } from '../../src/cashback/balance-sql.js';
+import { OPERATOR } from '../../src/platform/values/caller.js';
+import { parseMoney } from '../../src/platform/values/money.js';
+import { FREE, NEXT_CHANGE, nextChangeParameters } from '../../src/cashback/wallet-sums.js';
 import { createDataSource } from '../../src/schema.js';
 import { aDocument, type TestMerchant } from './factories.js';
 import type { Service } from './service.js';

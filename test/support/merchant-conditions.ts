@@ -1,6 +1,6 @@
 import diagnostics from 'node:diagnostics_channel';
 import type { DataSource } from 'typeorm';
-import { ALL_MERCHANTS } from '../../src/database/by-merchant.js';
+import { ALL_MERCHANTS } from '../../src/platform/database/by-merchant.js';
 
 /** The tables of merchants. Each has a merchant, by which it can be partitioned. */
 const MONEY = 'orders|refunds|wallets|cashback_(?:credits|holds|entries|grants)';

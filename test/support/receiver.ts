@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
-import { DeliveryService } from '../../src/webhooks/delivery.service.js';
+import { DeliveryService } from '../../src/events/webhook-delivery.service.js';
 import { numberEvents } from './events.js';
 import type { Service } from './service.js';
 import type { FeedEvent } from './shop.js';

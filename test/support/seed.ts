@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { PERMISSIONS } from '../../src/common/caller.js';
+import { PERMISSIONS } from '../../src/platform/values/caller.js';
 import bcrypt from 'bcrypt';
 import type { DataSource } from 'typeorm';
 import { ApiUser } from '../../src/auth/api-user.entity.js';
-import { EventFeed } from '../../src/merchants/event-feed.entity.js';
-import { LedgerPosition } from '../../src/merchants/ledger-position.entity.js';
+import { EventFeed } from '../../src/merchants/merchant.entity.js';
+import { LedgerPosition } from '../../src/merchants/merchant.entity.js';
 import { Merchant } from '../../src/merchants/merchant.entity.js';
 import { DEFAULT_POLICY } from '../../src/merchants/policy.js';
 import { PASSWORD } from './factories.js';

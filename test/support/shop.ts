@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { expect } from '@jest/globals';
 import { GrantsService } from '../../src/cashback/grants.service.js';
-import { parseMoney } from '../../src/common/money.js';
+import { parseMoney } from '../../src/platform/values/money.js';
 import type { Policy } from '../../src/merchants/policy.js';
 import { type Days, MerchantsService } from '../../src/merchants/merchants.service.js';
 import type { PolicyChanges } from '../../src/merchants/policy-version.entity.js';
@@ -13,19 +13,19 @@ import type {
   EventDto,
   GrantData,
   OrderRefundedData,
-} from '../../src/events/dto/event.dto.js';
-import type { OrderDto } from '../../src/orders/dto/order.dto.js';
-import type { TimelineLineDto } from '../../src/orders/dto/timeline.dto.js';
-import type { CurrentPolicyDto } from '../../src/orders/dto/policy.dto.js';
-import type { QuoteDto } from '../../src/orders/dto/quote.dto.js';
-import type { CustomerChangeDto } from '../../src/orders/dto/customer-change.dto.js';
-import type { RefundDto, RefundQuoteDto } from '../../src/orders/dto/refund.dto.js';
+} from '../../src/events/event.dto.js';
+import type { OrderDto } from '../../src/orders/order.dto.js';
+import type { TimelineLineDto } from '../../src/orders/timeline.dto.js';
+import type { CurrentPolicyDto } from '../../src/merchants/policy.dto.js';
+import type { QuoteDto } from '../../src/orders/quote.dto.js';
+import type { CustomerChangeDto } from '../../src/orders/customer-change.dto.js';
+import type { RefundDto, RefundQuoteDto } from '../../src/orders/refund.dto.js';
 import { ErasureService } from '../../src/orders/erasure.service.js';
-import type { CreditDto, CustomerCreditDto } from '../../src/wallets/dto/credit.dto.js';
-import type { CustomerDto } from '../../src/wallets/dto/customer.dto.js';
-import type { GrantDto } from '../../src/wallets/dto/grant.dto.js';
-import type { EntryDto, WalletDto } from '../../src/wallets/dto/wallet.dto.js';
-import type { WebhookEndpointDto, WebhookEndpointWithSecretDto } from '../../src/webhooks/dto/webhook-endpoint.dto.js';
+import type { CreditDto, CustomerCreditDto } from '../../src/cashback/credit.dto.js';
+import type { CustomerDto } from '../../src/cashback/wallet.dto.js';
+import type { GrantDto } from '../../src/cashback/grant.dto.js';
+import type { EntryDto, WalletDto } from '../../src/cashback/wallet.dto.js';
+import type { WebhookEndpointDto, WebhookEndpointWithSecretDto } from '../../src/events/webhook-endpoint.dto.js';
 import { type Answer, atOnce, Client, type RequestOptions } from './client.js';
 import { expectProblem, pointersOf, type Problem } from './expectations.js';
 import type { Service } from './service.js';

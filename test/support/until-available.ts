@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Problem } from '../../src/common/problem.js';
-import { isUnavailable } from '../../src/database/errors.js';
+import { Problem } from '../../src/platform/values/problem.js';
+import { isUnavailable } from '../../src/platform/database/errors.js';
 
 const ATTEMPTS = 20;
 

@@ -1,10 +1,10 @@
 import type { Credit } from '../../src/cashback/credit.entity.js';
 import type { Entry } from '../../src/cashback/entry.entity.js';
-import type { Hold } from '../../src/cashback/hold.entity.js';
+import type { Hold } from '../../src/cashback/credit.entity.js';
 import { type Claim, freeCents, WalletAggregate } from '../../src/cashback/wallet-aggregate.js';
 import type { Wallet } from '../../src/cashback/wallet.entity.js';
-import { newId } from '../../src/common/ids.js';
-import { formatMoney, sumCents } from '../../src/common/money.js';
+import { newId } from '../../src/platform/values/ids.js';
+import { formatMoney, sumCents } from '../../src/platform/values/money.js';
 
 /** The rows of one customer, for tests of the rules without a database. */
 export class WalletInMemory {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach } from '@jest/globals';
-import { DeliveryService } from '../../src/webhooks/delivery.service.js';
+import { DeliveryService } from '../../src/events/webhook-delivery.service.js';
 import { Client } from './client.js';
 import { aDocument, aMerchant, logIn, type TestMerchant } from './factories.js';
 import { type Answering, type RawReceiver, type Receiver, startRawReceiver, startReceiver } from './receiver.js';

@@ -1,7 +1,7 @@
 import type { Credit, Entry, Order, Wallet } from '@cashback/client';
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { isDocument } from '../../../src/common/document.js';
+import { isDocument } from '../../../src/platform/values/document.js';
 import { amountOf, day, documentOf, documentText, instant, money, month, staffId, t } from '../format.js';
 import { firstPage, go, useLoad } from '../hooks.js';
 import { cashback, type Session } from '../session.js';

@@ -1,7 +1,7 @@
 import { CashbackError } from '@cashback/client';
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { hasValidCheckDigits, isDocument } from '../../../src/common/document.js';
+import { hasValidCheckDigits, isDocument } from '../../../src/platform/values/document.js';
 import { documentOf, t } from '../format.js';
 import { firstPage, go, useSubmit } from '../hooks.js';
 import { cashback, type Session } from '../session.js';

@@ -1,7 +1,7 @@
 import type { Order as OrderDto, OrderOperation, Refund, RefundQuote, TimelineLine } from '@cashback/client';
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { hasValidCheckDigits, isDocument } from '../../../src/common/document.js';
+import { hasValidCheckDigits, isDocument } from '../../../src/platform/values/document.js';
 import { amountOf, day, documentOf, documentText, instant, money, percent, staffId, t } from '../format.js';
 import { firstPage, useLoad, type Values } from '../hooks.js';
 import { cashback, type Session } from '../session.js';

@@ -1,5 +1,5 @@
 import type { Connection, RowDataPacket } from 'mysql2/promise';
-import { after, DAY_MS } from '../../../src/common/clock.js';
+import { after, DAY_MS } from '../../../src/platform/values/time.js';
 import { connect } from '../../../tools/database/connection.mjs';
 import { atOnce } from '../client.js';
 import { aMerchant, anOrder, PASSWORD, type TestMerchant } from '../factories.js';

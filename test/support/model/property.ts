@@ -1,7 +1,7 @@
 /* eslint jest/no-export: off, jest/no-standalone-expect: off -- Two suites run the same test with different lengths. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { ALL_MERCHANTS } from '../../../src/database/by-merchant.js';
+import { ALL_MERCHANTS } from '../../../src/platform/database/by-merchant.js';
 import { MerchantsService } from '../../../src/merchants/merchants.service.js';
 import { AdminCommandLine } from '../admin.js';
 import { Client } from '../client.js';

@@ -1,6 +1,6 @@
-import type { FeedEventType } from '../../../src/common/domain-event.js';
-import { FEED_EVENT_TYPES } from '../../../src/common/domain-event.js';
-import { ORDER_OPERATIONS } from '../../../src/common/problem.js';
+import type { FeedEventType } from '../../../src/platform/values/domain-event.js';
+import { FEED_EVENT_TYPES } from '../../../src/platform/values/domain-event.js';
+import { ORDER_OPERATIONS } from '../../../src/platform/values/problem.js';
 import { ORDER_STATUSES } from '../../../src/orders/order-transitions.js';
 import type { Credit, FeedEvent, Order } from '../shop.js';
 import { ACTS, type Act, type Step } from './steps.js';

@@ -1,7 +1,7 @@
-import { after, DAY_MS, MINUTE_MS } from '../../../src/common/clock.js';
+import { after, DAY_MS, MINUTE_MS } from '../../../src/platform/values/time.js';
 import { aDocument, aMerchant, type TestMerchant } from '../factories.js';
 import { aLongLivedMerchant } from '../long-lived-merchant.js';
-import { SweepsService } from '../../../src/sweeps/sweeps.service.js';
+import { SweepsService } from '../../../src/operations/sweeps.service.js';
 import type { Service } from '../service.js';
 import type { Order } from '../shop.js';
 import { rowsOf } from '../wallets.js';

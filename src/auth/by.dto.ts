@@ -1,0 +1,16 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { ApiId } from '../platform/openapi/decorators.js';
+
+/** Who made a change. */
+export class ByDto {
+  /**
+   * The API user; null for the operator of the service.
+   * @example 0199c1f2-3c55-7a5e-9b52-6a2a0a3f6f30
+   */
+  @ApiId({ nullable: true })
+  readonly user_id!: string | null;
+
+  /** The user's current name, or `operator`. */
+  @ApiProperty({ example: 'Caixa 3' })
+  readonly name!: string;
+}

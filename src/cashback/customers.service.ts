@@ -1,0 +1,118 @@
+import { Injectable } from '@nestjs/common';
+import { type EntityManager } from 'typeorm';
+import { MerchantsService } from '../merchants/merchants.service.js';
+import { decodeCursor, encodeCursor, scanPage } from '../platform/database/pages.js';
+import { columnNames, type Row, toEntity } from '../platform/database/rows.js';
+import { UnitOfWork } from '../platform/database/unit-of-work.js';
+import { parseMoney } from '../platform/values/money.js';
+import { Clock } from '../platform/values/time.js';
+import { bringUpToDate, nextExpiries, readAt } from './wallet-sums.js';
+import { type CustomerPageDto, type ListCustomersDto, toCustomerDto } from './wallet.dto.js';
+import { Wallet } from './wallet.entity.js';
+
+const LIST = 'customers';
+
+@Injectable()
+export class CustomersService {
+  constructor(
+    private readonly unitOfWork: UnitOfWork,
+    private readonly merchants: MerchantsService,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * Returns a page of the merchant's customers with a balance or a debt, by the ID of their wallet.
+   *
+   * @throws Problem validation_failed if the cursor is not one of this list.
+   */
+  async list(
+    merchantId: string,
+    { balance_minimum: minimum, limit, cursor }: ListCustomersDto,
+  ): Promise<CustomerPageDto> {
+    const { timeZone } = await this.merchants.policyOf(merchantId);
+    const minimumCents = minimum === undefined ? 0 : parseMoney(minimum);
+    const after = cursor === undefined ? undefined : decodeCursor(LIST, cursor, ['string'])[0];
+    return this.unitOfWork.snapshot(async (manager) => {
+      const now = this.clock.now(merchantId);
+      const { page, next } = await scanPage<Wallet, string>({
+        limit,
+        after,
+        keyOf: ({ id }) => id,
+        read: (last, count) => readWallets(manager, merchantId, last, count),
+        select: (wallets) => selectWallets(manager, wallets, minimumCents, now),
+      });
+      const expiries = await nextExpiries(manager, page, now);
+      const orders = await lastOrders(manager, merchantId, page);
+      return {
+        data: page.map((wallet) =>
+          toCustomerDto(wallet, expiries.get(wallet.id), orders.get(wallet.id) ?? null, timeZone),
+        ),
+        next_cursor: next === undefined ? null : encodeCursor(LIST, [next]),
+      };
+    });
+  }
+}
+
+async function readWallets(
+  manager: EntityManager,
+  merchantId: string,
+  after: string | undefined,
+  count: number,
+): Promise<Wallet[]> {
+  const rows = await manager.query<Row[]>(
+    `SELECT ${columnNames(manager, Wallet).join(', ')} FROM wallets FORCE INDEX (ix_wallets_merchant)
+      WHERE merchant_id = ? AND id > ? ORDER BY id LIMIT ?`,
+    [merchantId, after ?? '', count],
+  );
+  return rows.map((row) => toEntity(manager, Wallet, row));
+}
+
+/** Returns the wallets that have at least the minimum, or something if that is 0, with their current sums. */
+async function selectWallets(
+  manager: EntityManager,
+  wallets: Wallet[],
+  minimumCents: number,
+  now: Date,
+): Promise<Wallet[]> {
+  const hasEnough = (cents: number, { debtCents }: Wallet): boolean =>
+    cents >= minimumCents && (cents > 0 || debtCents > 0);
+  // The balance can also contain what has expired and is not written off.
+  const candidates = wallets.filter((wallet) => hasEnough(wallet.balanceCents, wallet));
+  await bringUpToDate(
+    manager,
+    candidates.map((wallet) => [wallet, readAt(wallet, now)]),
+  );
+  return candidates.filter((wallet) =>
+    hasEnough(wallet.availableCents + wallet.pendingCents + wallet.heldCents, wallet),
+  );
+}
+
+/** The orders of a customer with one status are a range of the index. */
+const LAST_ORDERS = ['pending', 'expired', 'completed', 'cancelled', 'partially_refunded', 'refunded']
+  .map(
+    (status) =>
+      `(SELECT o.created_at FROM orders o FORCE INDEX (ix_orders_customer)
+         WHERE o.merchant_id = w.merchant_id AND o.document = w.document AND o.status = '${status}'
+         ORDER BY o.created_at DESC LIMIT 1) AS ${status}`,
+  )
+  .join(', ');
+
+/** Returns when the latest order of each customer was created, by the ID of the wallets. */
+async function lastOrders(
+  manager: EntityManager,
+  merchantId: string,
+  wallets: readonly Wallet[],
+): Promise<ReadonlyMap<string, Date | null>> {
+  if (wallets.length === 0) return new Map();
+  const ids = wallets.map(({ id }) => id);
+  const rows = await manager.query<({ id: string } & Record<string, Date | string | null>)[]>(
+    `SELECT w.id, ${LAST_ORDERS} FROM wallets w WHERE w.merchant_id = ? AND w.id IN (?)`,
+    [merchantId, ids],
+  );
+  return new Map(
+    rows.map(({ id, ...byStatus }) => {
+      const instants = Object.values(byStatus).filter((at) => at instanceof Date);
+      return [id, instants.sort((a, b) => +b - +a)[0] ?? null];
+    }),
+  );
+}

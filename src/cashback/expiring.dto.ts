@@ -1,0 +1,29 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { IsOptional } from 'class-validator';
+import { IsQueryInteger } from '../platform/http/validators.js';
+import { ApiMoney, InOrder } from '../platform/openapi/decorators.js';
+
+export class WalletExpiringQueryDto {
+  /** The number of months, 1 to 120. Default: 12. */
+  @IsOptional()
+  @IsQueryInteger(1, 120)
+  readonly months: number = 12;
+}
+
+/** What expires in a month if nobody spends it. */
+@InOrder()
+export class ExpiringRowDto {
+  @ApiProperty({ example: '2026-11' })
+  readonly month!: string;
+
+  @ApiMoney()
+  readonly expiring!: string;
+
+  /** The part that orders hold. */
+  @ApiMoney()
+  readonly held!: string;
+}
+
+export class ExpiringReportDto {
+  readonly data!: ExpiringRowDto[];
+}

@@ -1,0 +1,254 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { IsOptional } from 'class-validator';
+import { ByDto } from '../auth/by.dto.js';
+import { type WhoIs } from '../auth/user-names.service.js';
+import { CreatedQueryDto } from '../platform/http/page-query.dto.js';
+import {
+  ApiMetadata,
+  IsCallerId,
+  IsDay,
+  IsDocument,
+  IsMetadata,
+  IsMoney,
+  IsText,
+  IsUserId,
+} from '../platform/http/validators.js';
+import { ApiId, ApiMoney, InOrder } from '../platform/openapi/decorators.js';
+import { dayOf } from '../platform/values/calendar-days.js';
+import { formatMoney, parseMoney } from '../platform/values/money.js';
+import { type Metadata, readMetadata } from '../platform/values/texts.js';
+import { type NamedGrant } from './grant-content.js';
+import { type GrantState } from './grants.service.js';
+import { expiresOn } from './validity.js';
+
+/** Cashback for a customer that no order earned, such as a promotion or an apology. */
+export class CreateGrantDto {
+  /**
+   * Your ID of the grant, unique per merchant. It is the idempotency key.
+   * @example SORRY-1
+   */
+  @IsCallerId()
+  readonly external_id!: string;
+
+  /**
+   * The customer's taxpayer number: a CPF (11 digits) or a CNPJ (14 characters), without punctuation.
+   * @example "52998224725"
+   */
+  @IsDocument()
+  readonly document!: string;
+
+  /**
+   * Amount in BRL. It must be greater than zero.
+   * @example "80.00"
+   */
+  @IsMoney({ zero: false })
+  readonly amount!: string;
+
+  /**
+   * The reason that the customer sees in the statement. Do not write names or addresses.
+   * @example Late delivery
+   */
+  @IsOptional()
+  @IsText('reason', 500)
+  readonly reason?: string;
+
+  /**
+   * A note for staff, which the statement does not show.
+   * @example Third complaint
+   */
+  @IsOptional()
+  @IsText('note', 500)
+  readonly note?: string;
+
+  /**
+   * The store that owes it, for reports by store: at most 100 characters.
+   * @example SP-014
+   */
+  @IsOptional()
+  @IsCallerId()
+  readonly store?: string;
+
+  /**
+   * What you keep with the grant, such as the campaign: at most 20 strings of up to 500 characters. Keys have 1 to 40
+   * letters, digits, `_`, `.` and `-`.
+   */
+  @IsOptional()
+  @IsMetadata()
+  readonly metadata?: Metadata;
+
+  /**
+   * The first day on which it can be spent, in the merchant's time zone. A past day means now, which is the default.
+   */
+  @IsOptional()
+  @IsDay()
+  readonly available_on?: string;
+
+  /**
+   * The last day on which it can be spent, in the merchant's time zone. By default the merchant's policy decides.
+   */
+  @IsOptional()
+  @IsDay()
+  readonly expires_on?: string;
+}
+
+/** A grant in its current state. */
+@InOrder()
+export class GrantDto {
+  /** UUID v7. */
+  @ApiId()
+  readonly id!: string;
+
+  /** @example SORRY-1 */
+  readonly external_id!: string;
+
+  /** The customer's wallet. */
+  @ApiId()
+  readonly wallet_id!: string;
+
+  /** @example "52998224725" */
+  readonly document!: string;
+
+  /** @example "80.00" */
+  @ApiMoney()
+  readonly amount!: string;
+
+  /**
+   * What is neither spent, expired nor voided, with what refunds returned of it, including what orders hold.
+   * @example "60.00"
+   */
+  @ApiMoney()
+  readonly remaining!: string;
+
+  /**
+   * The part of `remaining` that pending orders hold.
+   * @example "0.00"
+   */
+  @ApiMoney()
+  readonly held!: string;
+
+  /**
+   * Sum of all voids.
+   * @example "0.00"
+   */
+  @ApiMoney()
+  readonly voided!: string;
+
+  @ApiProperty({ type: String, nullable: true, example: 'Late delivery' })
+  readonly reason!: string | null;
+
+  @ApiProperty({ type: String, nullable: true, example: 'Third complaint' })
+  readonly note!: string | null;
+
+  @ApiProperty({ type: String, nullable: true, example: 'SP-014' })
+  readonly store!: string | null;
+
+  /** What you keep with the grant; empty by default. */
+  @ApiMetadata()
+  readonly metadata!: Metadata;
+
+  readonly available_at!: Date;
+  readonly expires_at!: Date;
+
+  /**
+   * The first day on which it can be spent, in the merchant's time zone.
+   * @example "2026-12-01"
+   */
+  @ApiProperty({ type: String, format: 'date' })
+  readonly available_on!: string;
+
+  /**
+   * The last day on which it can be spent.
+   * @example "2027-05-29"
+   */
+  @ApiProperty({ type: String, format: 'date' })
+  readonly expires_on!: string;
+
+  readonly created_at!: Date;
+  readonly created_by!: ByDto;
+
+  /** When it was first voided, even if nothing was left to void; null if it was never voided. */
+  @ApiProperty({ type: String, format: 'date-time', nullable: true })
+  readonly voided_at!: Date | null;
+
+  /** Who did that. */
+  @ApiProperty({ type: ByDto, nullable: true, example: null })
+  readonly voided_by!: ByDto | null;
+
+  @ApiProperty({ type: String, nullable: true, example: null })
+  readonly void_reason!: string | null;
+}
+
+/** Filters for grants. A grant must match all of them. */
+export class ListGrantsDto extends CreatedQueryDto {
+  /** The grant with this `external_id`. */
+  @IsOptional()
+  @IsCallerId()
+  readonly external_id?: string;
+
+  /** Granted by this API user, or by the `operator`. */
+  @IsOptional()
+  @IsUserId()
+  readonly user_id?: string;
+}
+
+/** A page of grants, newest first. */
+export class GrantPageDto {
+  readonly data!: GrantDto[];
+
+  /** The `cursor` for the next page; null on the last page. */
+  readonly next_cursor!: string | null;
+}
+
+/** Why a grant is voided. The body is optional. */
+export class VoidGrantDto {
+  /**
+   * For your records, at most 500 characters.
+   * @example Granted by mistake
+   */
+  @IsOptional()
+  @IsText('reason', 500)
+  readonly reason?: string;
+}
+
+export function readGrant(request: CreateGrantDto): NamedGrant {
+  const { document, amount, external_id: externalId, reason, note, store } = request;
+  const { available_on: availableOn, expires_on } = request;
+  return {
+    document,
+    amountCents: parseMoney(amount),
+    externalId,
+    metadata: readMetadata(request.metadata),
+    ...(reason !== undefined && { reason }),
+    ...(note !== undefined && { note }),
+    ...(store !== undefined && { store }),
+    ...(availableOn !== undefined && { availableOn }),
+    ...(expires_on !== undefined && { expiresOn: expires_on }),
+  };
+}
+
+export function toGrantDto(state: GrantState, whoIs: WhoIs): GrantDto {
+  const { grant, credit, document, timeZone, remainingCents, heldCents } = state;
+  return {
+    id: credit.id,
+    external_id: grant.externalId,
+    wallet_id: credit.walletId,
+    document,
+    amount: formatMoney(credit.amountCents),
+    remaining: formatMoney(remainingCents),
+    held: formatMoney(heldCents),
+    voided: formatMoney(grant.voidedCents ?? 0),
+    reason: credit.reason,
+    note: grant.note,
+    store: credit.store,
+    metadata: grant.metadata ?? {},
+    available_at: credit.availableAt,
+    expires_at: credit.expiresAt,
+    available_on: dayOf(credit.availableAt, timeZone),
+    expires_on: expiresOn(credit.expiresAt, timeZone),
+    created_at: credit.createdAt,
+    created_by: whoIs(grant.createdBy)!,
+    voided_at: grant.voidedAt,
+    voided_by: whoIs(grant.voidedBy),
+    void_reason: grant.voidReason,
+  };
+}

@@ -1,0 +1,102 @@
+import { Body, Get, HttpCode, Post, Query, Res } from '@nestjs/common';
+import { ApiBody } from '@nestjs/swagger';
+import { type Response } from 'express';
+import { UserNames } from '../auth/user-names.service.js';
+import { Heavy, LocksRows } from '../platform/http/admission.js';
+import { MerchantController, CurrentCaller, IdParam, MerchantId, Requires } from '../platform/http/decorators.js';
+import { markCreated } from '../platform/http/responses.js';
+import { ApiCreated, ApiProblems } from '../platform/openapi/decorators.js';
+import { type Caller } from '../platform/values/caller.js';
+import { GrantListingService } from './grant-listing.service.js';
+import {
+  CreateGrantDto,
+  GrantDto,
+  GrantPageDto,
+  ListGrantsDto,
+  VoidGrantDto,
+  readGrant,
+  toGrantDto,
+} from './grant.dto.js';
+import { GrantsService, type GrantState } from './grants.service.js';
+
+@MerchantController('grants', 'wallets')
+export class GrantsController {
+  constructor(
+    private readonly grants: GrantsService,
+    private readonly names: UserNames,
+    private readonly listing: GrantListingService,
+  ) {}
+
+  /**
+   * Grant cashback
+   *
+   * @remarks Grants cashback to a customer without an order. It repays a debt first. `external_id` is the idempotency
+   * key: the same content again returns 201 with the current grant and `Idempotency-Replayed: true`. Different content
+   * returns 409. An API user grants at most the policy's `grant_maximum` at once.
+   */
+  @Post()
+  @Requires('grants')
+  @LocksRows()
+  @ApiCreated(GrantDto, 'The grant in its current state')
+  @ApiProblems.create('validation_failed', 'grant_exceeds_maximum')
+  async createGrant(
+    @CurrentCaller() { merchantId, apiUserId: by }: Caller,
+    @Body() body: CreateGrantDto,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<GrantDto> {
+    const { credit, replayed } = await this.grants.grant(merchantId, { ...readGrant(body), by });
+    markCreated(response, `/grants/${credit.id}`, replayed);
+    return this.#view(await this.grants.get(merchantId, credit.id));
+  }
+
+  /**
+   * List grants
+   *
+   * @remarks Returns the merchant's grants in their current state, newest first, one page at a time. Continue with
+   * `next_cursor` until it is null.
+   */
+  @Get()
+  @Requires('reports')
+  @Heavy()
+  @ApiProblems.query()
+  listGrants(@MerchantId() merchantId: string, @Query() query: ListGrantsDto): Promise<GrantPageDto> {
+    return this.listing.list(merchantId, query);
+  }
+
+  /**
+   * Read a grant
+   *
+   * @remarks Returns the grant in its current state. A grant of another merchant returns 404.
+   */
+  @Get(':id')
+  @Requires()
+  @ApiProblems.read()
+  async getGrant(@MerchantId() merchantId: string, @IdParam('The grant') id: string): Promise<GrantDto> {
+    return this.#view(await this.grants.get(merchantId, id));
+  }
+
+  /**
+   * Void a grant
+   *
+   * @remarks Voids the unspent, unheld amount of the grant. `voided` is the sum of all voids. Redeemed amounts stay
+   * redeemed, and amounts held for orders stay held: if they are released, void the grant again to void them too.
+   * Otherwise a repeated request returns the same grant.
+   */
+  @Post(':id/void')
+  @Requires('grants')
+  @LocksRows()
+  @HttpCode(200)
+  @ApiBody({ type: VoidGrantDto, required: false })
+  @ApiProblems.read('validation_failed')
+  async voidGrant(
+    @CurrentCaller() { merchantId, apiUserId }: Caller,
+    @IdParam('The grant') creditId: string,
+    @Body() { reason }: VoidGrantDto,
+  ): Promise<GrantDto> {
+    return this.#view(await this.grants.void(merchantId, { creditId }, apiUserId, reason));
+  }
+
+  async #view(state: GrantState): Promise<GrantDto> {
+    return toGrantDto(state, await this.names.of([state.grant.createdBy, state.grant.voidedBy]));
+  }
+}

@@ -1,0 +1,361 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { IsOptional } from 'class-validator';
+import { ByDto } from '../auth/by.dto.js';
+import { type WhoIs } from '../auth/user-names.service.js';
+import { PageQueryDto } from '../platform/http/page-query.dto.js';
+import { IsDocument, IsMoney } from '../platform/http/validators.js';
+import { ApiId, ApiMoney, InOrder } from '../platform/openapi/decorators.js';
+import { dayOf } from '../platform/values/calendar-days.js';
+import { formatMoney } from '../platform/values/money.js';
+import { type CreditDto, type CreditSourceDto } from './credit.dto.js';
+import { type Credit } from './credit.entity.js';
+import { type Entry, ENTRY_KINDS, type EntryKind } from './entry.entity.js';
+import { type ExternalNames } from './external-names.js';
+import { expiresOn } from './validity.js';
+import { walletData } from './wallet-events.js';
+import { type DatedAmount, type WalletSummary } from './wallet-sums.js';
+import { type Wallet } from './wallet.entity.js';
+
+/** The customer whose wallet to find. It is in the body, because a URL must not contain a document. */
+export class SearchWalletDto {
+  /**
+   * The customer's taxpayer number: a CPF (11 digits) or a CNPJ (14 characters), without punctuation.
+   * @example "52998224725"
+   */
+  @IsDocument()
+  readonly document!: string;
+}
+
+class NextAmountDto {
+  /** @example "7.50" */
+  @ApiMoney()
+  readonly amount!: string;
+
+  readonly at!: Date;
+}
+
+/** An amount, and when it becomes available. */
+@InOrder('amount', 'at')
+export class NextReleaseDto extends NextAmountDto {
+  /**
+   * The first day on which it can be spent, in the merchant's time zone.
+   * @example "2026-11-28"
+   */
+  @ApiProperty({ type: String, format: 'date' })
+  readonly available_on!: string;
+}
+
+/** An amount, and when it expires. */
+@InOrder('amount', 'at')
+export class NextExpiryDto extends NextAmountDto {
+  /**
+   * The last day on which it can be spent, in the merchant's time zone.
+   * @example "2027-05-26"
+   */
+  @ApiProperty({ type: String, format: 'date' })
+  readonly expires_on!: string;
+}
+
+/** A customer's current cashback with the merchant. */
+@InOrder()
+export class WalletDto {
+  /** UUID v7; null for an unknown customer. */
+  @ApiId({ nullable: true })
+  readonly id!: string | null;
+
+  /**
+   * The taxpayer number; a UUID in its place for a customer who was erased. For an unknown customer, the one that you
+   * sent.
+   * @example "52998224725"
+   */
+  readonly document!: string;
+
+  /**
+   * Cashback that the customer can spend now.
+   * @example "80.00"
+   */
+  @ApiMoney()
+  readonly available!: string;
+
+  /**
+   * Earned and granted cashback that is not available yet.
+   * @example "7.50"
+   */
+  @ApiMoney()
+  readonly pending!: string;
+
+  /**
+   * Cashback held for open orders.
+   * @example "0.00"
+   */
+  @ApiMoney()
+  readonly held!: string;
+
+  /**
+   * Amount that refunds could not take back. New cashback first repays it.
+   * @example "0.00"
+   */
+  @ApiMoney()
+  readonly debt!: string;
+
+  /** The pending amount that becomes available next; null if nothing is pending. */
+  @ApiProperty({ type: NextReleaseDto, nullable: true })
+  readonly next_release!: NextReleaseDto | null;
+
+  /** The available amount that expires next; null if nothing is available. */
+  @ApiProperty({ type: NextExpiryDto, nullable: true })
+  readonly next_expiry!: NextExpiryDto | null;
+}
+
+/** Filters for customers. */
+export class ListCustomersDto extends PageQueryDto {
+  /**
+   * Customers whose `available`, `pending` and `held` add up to this amount or more. Without it, or with `0.00`,
+   * customers who only have a debt are listed too.
+   */
+  @IsOptional()
+  @IsMoney({ zero: true })
+  readonly balance_minimum?: string;
+}
+
+/** A customer with a balance or a debt. */
+@InOrder()
+export class CustomerDto {
+  /**
+   * The taxpayer number; a UUID in its place for a customer who was erased.
+   * @example "52998224725"
+   */
+  readonly document!: string;
+
+  @ApiId()
+  readonly wallet_id!: string;
+
+  /** @example "80.00" */
+  @ApiMoney()
+  readonly available!: string;
+
+  /** @example "7.50" */
+  @ApiMoney()
+  readonly pending!: string;
+
+  /** @example "0.00" */
+  @ApiMoney()
+  readonly held!: string;
+
+  /** @example "0.00" */
+  @ApiMoney()
+  readonly debt!: string;
+
+  /** The available amount that expires next; null if nothing is available. */
+  @ApiProperty({ type: NextExpiryDto, nullable: true })
+  readonly next_expiry!: NextExpiryDto | null;
+
+  /** When the customer's latest order was created, whatever its status is; null for a customer without orders. */
+  @ApiProperty({ type: String, format: 'date-time', nullable: true })
+  readonly last_order_at!: Date | null;
+}
+
+/** A page of customers, by the ID of their wallet. It can be empty although more follow. */
+export class CustomerPageDto {
+  readonly data!: CustomerDto[];
+
+  /** The `cursor` for the next page; null on the last page. */
+  readonly next_cursor!: string | null;
+}
+
+/** A ledger entry of a wallet. It never changes. */
+@InOrder()
+export class EntryDto {
+  /**
+   * Number in the statement, from 1 without gaps.
+   * @example 1
+   */
+  @ApiProperty({ type: 'integer' })
+  readonly seq!: number;
+
+  @ApiProperty({
+    enum: Object.keys(ENTRY_KINDS),
+    enumName: 'EntryKind',
+    description: '`debt` and `repay` change the debt, all others change the balance.',
+    example: 'earn',
+  })
+  readonly kind!: EntryKind;
+
+  /**
+   * Signed amount.
+   * @example "-20.00"
+   */
+  @ApiMoney({ signed: true })
+  readonly amount!: string;
+
+  /**
+   * Balance after this entry: what is available, pending and held, and what has expired and is not yet written off.
+   * @example "60.00"
+   */
+  @ApiMoney()
+  readonly balance!: string;
+
+  /**
+   * Debt after this entry.
+   * @example "0.00"
+   */
+  @ApiMoney()
+  readonly debt!: string;
+
+  /** The order that the entry belongs to, if any. */
+  @ApiId({ nullable: true })
+  readonly order_id!: string | null;
+
+  /** Your ID of that order. */
+  @ApiProperty({ type: String, nullable: true, example: 'PED-1001' })
+  readonly order_external_id!: string | null;
+
+  /** The refund that the entry belongs to, if any. An `expire` belongs to none, also if a refund writes it. */
+  @ApiId({ nullable: true })
+  readonly refund_id!: string | null;
+
+  /** Your ID of that refund. */
+  @ApiProperty({ type: String, nullable: true, example: 'DEV-1' })
+  readonly refund_external_id!: string | null;
+
+  /** The credit that the entry changed; null if it changed the debt. */
+  @ApiId({ nullable: true })
+  readonly credit_id!: string | null;
+
+  /** The grant that gave the customer this credit; null if an order earned it, or a refund made it as a new credit. */
+  @ApiId({ nullable: true })
+  readonly grant_id!: string | null;
+
+  /** Your ID of that grant. */
+  @ApiProperty({ type: String, nullable: true, example: 'SORRY-1' })
+  readonly grant_external_id!: string | null;
+
+  /** The reason of that grant, if it has one. */
+  @ApiProperty({ type: String, nullable: true, example: 'Late delivery' })
+  readonly reason!: string | null;
+
+  /** When the entry took effect. For an expiry, this can be earlier than `created_at`. */
+  readonly effective_at!: Date;
+
+  readonly created_at!: Date;
+
+  /** Who did it; null for what a date does. */
+  @ApiProperty({ type: ByDto, nullable: true })
+  readonly by!: ByDto | null;
+
+  /** Where it happened; null if that is not known. */
+  @ApiProperty({ type: String, nullable: true, example: 'SP-014' })
+  readonly store!: string | null;
+}
+
+/** A page of a wallet's statement, newest first. */
+export class EntryPageDto {
+  readonly data!: EntryDto[];
+
+  /** The `cursor` for the next page; null on the last page. */
+  readonly next_cursor!: string | null;
+}
+
+export function toWalletDto(wallet: WalletSummary, timeZone: string): WalletDto {
+  const { document, nextRelease: next } = wallet;
+  const { id, ...sums } = walletData(wallet);
+  return {
+    id,
+    document,
+    ...sums,
+    next_release: next && { ...toNextAmount(next), available_on: dayOf(next.at, timeZone) },
+    next_expiry: toNextExpiryDto(wallet.nextExpiry, timeZone),
+  };
+}
+
+export function toCustomerDto(
+  wallet: Wallet,
+  nextExpiry: DatedAmount | undefined,
+  lastOrderAt: Date | null,
+  timeZone: string,
+): CustomerDto {
+  const { id: wallet_id, ...sums } = walletData(wallet);
+  return {
+    document: wallet.document,
+    wallet_id,
+    ...sums,
+    next_expiry: toNextExpiryDto(nextExpiry ?? null, timeZone),
+    last_order_at: lastOrderAt,
+  };
+}
+
+const toNextAmount = ({ cents, at }: DatedAmount) => ({ amount: formatMoney(cents), at });
+
+const toNextExpiryDto = (next: DatedAmount | null, timeZone: string): NextExpiryDto | null =>
+  next && { ...toNextAmount(next), expires_on: expiresOn(next.at, timeZone) };
+
+const ZERO = formatMoney(0);
+export const unknownCustomer = (document: string): WalletDto => ({
+  id: null,
+  document,
+  available: ZERO,
+  pending: ZERO,
+  held: ZERO,
+  debt: ZERO,
+  next_release: null,
+  next_expiry: null,
+});
+
+/** What names where a credit comes from. */
+export const nameable = ({ id: creditId, orderId, movedOrderId, refundId }: Credit) => ({
+  creditId,
+  orderId: orderId ?? movedOrderId,
+  refundId,
+});
+
+export function toEntryDto(entry: Entry, { orders, refunds, grants }: ExternalNames, whoIs: WhoIs): EntryDto {
+  const { orderId, refundId, creditId } = entry;
+  const grant = grants.get(creditId ?? '');
+  return {
+    seq: entry.seq,
+    kind: entry.kind,
+    amount: formatMoney(entry.amountCents),
+    balance: formatMoney(entry.balanceCents),
+    debt: formatMoney(entry.debtCents),
+    order_id: orderId,
+    order_external_id: orders.get(orderId ?? '') ?? null,
+    refund_id: refundId,
+    refund_external_id: refunds.get(refundId ?? '')?.externalId ?? null,
+    credit_id: creditId,
+    grant_id: grant === undefined ? null : creditId,
+    grant_external_id: grant?.externalId ?? null,
+    reason: grant?.reason ?? null,
+    effective_at: entry.effectiveAt,
+    created_at: entry.createdAt,
+    by: whoIs(entry.madeBy),
+    store: entry.store,
+  };
+}
+
+export function toCreditDto(credit: Credit, names: ExternalNames, timeZone: string): CreditDto {
+  return {
+    id: credit.id,
+    amount: formatMoney(credit.amountCents),
+    remaining: formatMoney(credit.remainingCents),
+    held: formatMoney(credit.heldCents),
+    available_at: credit.availableAt,
+    available_on: dayOf(credit.availableAt, timeZone),
+    expires_at: credit.expiresAt,
+    expires_on: expiresOn(credit.expiresAt, timeZone),
+    store: credit.store,
+    source: toSourceDto(credit, names),
+  };
+}
+
+function toSourceDto(credit: Credit, names: ExternalNames): CreditSourceDto {
+  const { id, refundId, reason } = credit;
+  const { orderId } = nameable(credit);
+  const refund = names.refunds.get(refundId ?? '');
+  if (refund !== undefined) {
+    const { orderId: id, orderExternalId: external_id } = refund;
+    return { type: 'order', id, external_id, reason: null, return: true };
+  }
+  if (orderId === null)
+    return { type: 'grant', id, external_id: names.grants.get(id)?.externalId ?? id, reason, return: false };
+  return { type: 'order', id: orderId, external_id: names.orders.get(orderId) ?? orderId, reason: null, return: false };
+}

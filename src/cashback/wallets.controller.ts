@@ -1,0 +1,131 @@
+import { Get, Query, Body, HttpCode, Post } from '@nestjs/common';
+import { Heavy } from '../platform/http/admission.js';
+import { MerchantController, MerchantId, IdParam, Requires } from '../platform/http/decorators.js';
+import { PageQueryDto } from '../platform/http/page-query.dto.js';
+import { ApiProblems } from '../platform/openapi/decorators.js';
+import { CreditListingService } from './credit-listing.service.js';
+import { CustomerCreditPageDto, ListCreditsDto, CreditPageDto } from './credit.dto.js';
+import { CustomersService } from './customers.service.js';
+import { ExpiringReportDto, WalletExpiringQueryDto } from './expiring.dto.js';
+import { WalletReadsService } from './wallet-reads.service.js';
+import { CustomerPageDto, ListCustomersDto, EntryPageDto, SearchWalletDto, WalletDto } from './wallet.dto.js';
+
+@MerchantController('credits', 'wallets')
+export class CreditsController {
+  constructor(private readonly listing: CreditListingService) {}
+
+  /**
+   * List the open credits of all customers
+   *
+   * @remarks Returns the credits of which something remains that is not held, earliest expiry first, pending ones
+   * included, one page at a time. With `store`, a page looks at no more than 1,000 credits, so it can be empty although
+   * more follow. Continue with `next_cursor` until it is null.
+   */
+  @Get()
+  @Requires('reports')
+  @Heavy()
+  @ApiProblems.query()
+  listCredits(@MerchantId() merchantId: string, @Query() query: ListCreditsDto): Promise<CustomerCreditPageDto> {
+    return this.listing.list(merchantId, query);
+  }
+}
+
+@MerchantController('customers', 'wallets')
+export class CustomersController {
+  constructor(private readonly customers: CustomersService) {}
+
+  /**
+   * List customers
+   *
+   * @remarks Returns the customers who have a balance or a debt, by the ID of their wallet, one page at a time. A page
+   * looks at no more than 1,000 wallets, so it can be empty although more follow. Continue with `next_cursor` until it
+   * is null.
+   */
+  @Get()
+  @Requires('reports')
+  @Heavy()
+  @ApiProblems.query()
+  listCustomers(@MerchantId() merchantId: string, @Query() query: ListCustomersDto): Promise<CustomerPageDto> {
+    return this.customers.list(merchantId, query);
+  }
+}
+
+@MerchantController('wallets', 'wallets')
+@Requires()
+export class WalletsController {
+  constructor(private readonly reads: WalletReadsService) {}
+
+  /**
+   * Find a customer's wallet
+   *
+   * @remarks Returns the customer's cashback with this merchant. For an unknown customer, all amounts are zero.
+   */
+  @Post('search')
+  @HttpCode(200)
+  @ApiProblems.query()
+  searchWallet(@MerchantId() merchantId: string, @Body() body: SearchWalletDto): Promise<WalletDto> {
+    return this.reads.search(merchantId, body.document);
+  }
+
+  /**
+   * Read a wallet
+   *
+   * @remarks Returns the customer's balance in its current state, like the search by document.
+   */
+  @Get(':id')
+  @ApiProblems.read()
+  getWallet(@MerchantId() merchantId: string, @IdParam('The wallet') id: string): Promise<WalletDto> {
+    return this.reads.get(merchantId, id);
+  }
+
+  /**
+   * List a wallet's open credits
+   *
+   * @remarks Returns the credits of which something remains that is not held, earliest expiry first, pending ones
+   * included: how much expires when, and where it came from. What remains of all of them, less what is held, is the
+   * available and the pending balance.
+   */
+  @Get(':id/credits')
+  @Heavy()
+  @ApiProblems.query('not_found')
+  listWalletCredits(
+    @MerchantId() merchantId: string,
+    @IdParam('The wallet') id: string,
+    @Query() query: PageQueryDto,
+  ): Promise<CreditPageDto> {
+    return this.reads.credits(merchantId, id, query);
+  }
+
+  /**
+   * Read what will expire of a wallet
+   *
+   * @remarks Returns the customer's cashback that expires in this month and the following ones if nobody spends it, by
+   * the rules of `GET /reports/expiring`.
+   */
+  @Get(':id/expiring')
+  @Heavy()
+  @ApiProblems.query('not_found')
+  getWalletExpiring(
+    @MerchantId() merchantId: string,
+    @IdParam('The wallet') id: string,
+    @Query() { months }: WalletExpiringQueryDto,
+  ): Promise<ExpiringReportDto> {
+    return this.reads.expiring(merchantId, id, months);
+  }
+
+  /**
+   * Read a wallet's statement
+   *
+   * @remarks Returns the wallet's ledger entries with kind, amount, order and running balance, newest first.
+   */
+  @Get(':id/entries')
+  @Heavy()
+  @ApiProblems.query('not_found')
+  listWalletEntries(
+    @MerchantId() merchantId: string,
+    @IdParam('The wallet') id: string,
+    @Query() query: PageQueryDto,
+  ): Promise<EntryPageDto> {
+    return this.reads.entries(merchantId, id, query);
+  }
+}

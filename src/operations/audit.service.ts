@@ -1,0 +1,68 @@
+import { hostname, userInfo } from 'node:os';
+import { Injectable } from '@nestjs/common';
+import { UnitOfWork } from '../platform/database/unit-of-work.js';
+import { newId } from '../platform/values/ids.js';
+import { Clock } from '../platform/values/time.js';
+import { AuditRecord } from './audit-record.entity.js';
+
+@Injectable()
+export class AuditService {
+  constructor(
+    private readonly unitOfWork: UnitOfWork,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * Records the beginning and the end of a change, so that an interrupted one is recorded too.
+   *
+   * @param details the command's options, without secrets and documents.
+   * @param change returns its result and what it changed; the latter is recorded with the details.
+   */
+  async record<T>(
+    command: string,
+    details: Record<string, unknown>,
+    change: () => Promise<{ result: T; changed: Record<string, unknown> }>,
+  ): Promise<T> {
+    const [operator, host] = [operatorName(), hostname()].map((name) => name.slice(0, 200)) as [string, string];
+    const record = { id: newId(this.clock.now()), command, operator, host };
+    const append = (outcome: AuditRecord['outcome'], more = {}): Promise<unknown> => {
+      const row = { ...record, outcome, details: { ...details, ...more }, recordedAt: this.clock.now() };
+      return this.unitOfWork.statement((manager) => manager.insert(AuditRecord, row));
+    };
+    await append('started');
+    const { result, changed } = await change().catch(async (error: unknown) => {
+      await append('failed');
+      throw error;
+    });
+    await append('done', changed);
+    return result;
+  }
+
+  /** The latest changes first. One that was interrupted has not finished. */
+  async list(limit: number): Promise<object[]> {
+    const rows = await this.unitOfWork.statement((manager) =>
+      manager.find(AuditRecord, { order: { id: 'DESC' }, take: 2 * limit }),
+    );
+    const ends = new Map(rows.filter(({ outcome }) => outcome !== 'started').map((end) => [end.id, end]));
+    const begun = rows.filter(({ outcome }) => outcome === 'started').slice(0, limit);
+    return begun.map(({ recordedAt: startedAt, ...beginning }) => {
+      const { recordedAt: finishedAt = null, ...end } = ends.get(beginning.id) ?? {};
+      return { ...beginning, ...end, startedAt, finishedAt };
+    });
+  }
+}
+
+function operatorName(): string {
+  const { SUDO_USER } = process.env;
+  const user = loginName();
+  return SUDO_USER === undefined ? user : `${user} (sudo by ${SUDO_USER})`;
+}
+
+/** In a container the user ID may have no name. */
+function loginName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return `uid ${process.getuid?.() ?? 'unknown'}`;
+  }
+}

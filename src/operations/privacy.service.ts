@@ -1,0 +1,144 @@
+import { Injectable } from '@nestjs/common';
+import { type EntityManager, In } from 'typeorm';
+import { readUserNames } from '../auth/user-names.service.js';
+import { availableOf } from '../cashback/balances.service.js';
+import { Credit } from '../cashback/credit.entity.js';
+import { Entry } from '../cashback/entry.entity.js';
+import { readNames } from '../cashback/external-names.js';
+import { toGrantDto } from '../cashback/grant.dto.js';
+import { readGrantStates } from '../cashback/grants.service.js';
+import { summarize } from '../cashback/wallet-sums.js';
+import { nameable, toCreditDto, toEntryDto, toWalletDto, unknownCustomer } from '../cashback/wallet.dto.js';
+import { Wallet } from '../cashback/wallet.entity.js';
+import { type EventDto } from '../events/event.dto.js';
+import { FeedEvent } from '../events/event.entity.js';
+import { toEventDtos } from '../events/event.mapper.js';
+import { WebhookEndpointsService } from '../events/webhook-endpoints.service.js';
+import { MerchantsService } from '../merchants/merchants.service.js';
+import { type Erasure, ErasureService } from '../orders/erasure.service.js';
+import { authorsOf, toOrderDto, toRefundDto } from '../orders/order.dto.js';
+import { Order } from '../orders/order.entity.js';
+import { Refund } from '../orders/refund.entity.js';
+import { UnitOfWork } from '../platform/database/unit-of-work.js';
+import { notFound } from '../platform/values/problem.js';
+import { Clock } from '../platform/values/time.js';
+import { type CustomerExportDto } from './privacy.dto.js';
+
+const IDS_PER_STATEMENT = 1000;
+
+/** What a customer can ask a merchant for: all stored data, as the customer can read it, and its erasure. */
+@Injectable()
+export class PrivacyService {
+  constructor(
+    private readonly unitOfWork: UnitOfWork,
+    private readonly merchants: MerchantsService,
+    private readonly erasures: ErasureService,
+    private readonly endpoints: WebhookEndpointsService,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Erases a customer, also from what webhook endpoints answered last. */
+  async erase(merchantId: string, document: string): Promise<Erasure> {
+    const erased = await this.erasures.erase(merchantId, document);
+    await this.endpoints.forgetAttempts(merchantId);
+    return erased;
+  }
+
+  /**
+   * Returns all that is stored about a customer of a merchant, from one consistent snapshot.
+   *
+   * @throws Problem not_found, also after the customer was erased.
+   */
+  async export(merchantId: string, document: string): Promise<CustomerExportDto> {
+    const { timeZone } = await this.merchants.policyOf(merchantId);
+    const now = this.clock.now(merchantId);
+    return this.unitOfWork.snapshot(async (manager) => {
+      const owner = { merchantId, document };
+      const wallet = await summarize(manager, owner, now);
+      const orders = await manager.find(Order, { where: owner, order: { createdAt: 'ASC', id: 'ASC' } });
+      if (wallet === null && orders.length === 0) throw notFound('no customer has this document');
+      const subjects = [...orders.map(({ id }) => id), ...(wallet === null ? [] : [wallet.id])];
+      return {
+        document,
+        exported_at: now,
+        wallet: wallet === null ? unknownCustomer(document) : toWalletDto(wallet, timeZone),
+        ...(await ordersOf(manager, owner, orders, now)),
+        ...(await cashbackOf(manager, owner, timeZone, now)),
+        events: await eventsOf(manager, merchantId, subjects, wallet?.id),
+      };
+    });
+  }
+}
+
+async function ordersOf(
+  manager: EntityManager,
+  owner: Pick<Wallet, 'merchantId' | 'document'>,
+  orders: readonly Order[],
+  now: Date,
+): Promise<Pick<CustomerExportDto, 'orders' | 'refunds'>> {
+  const { merchantId } = owner;
+  const ids = orders.map(({ id }) => id);
+  const refunds = await inBatches(ids, (some) => manager.findBy(Refund, { merchantId, orderId: In(some) }));
+  const whoIs = await readUserNames(manager, [
+    ...orders.flatMap(authorsOf),
+    ...refunds.map(({ createdBy }) => createdBy),
+  ]);
+  const available = (await availableOf(manager, [owner], now))(owner);
+  const externalIds = new Map(orders.map(({ id, externalId }) => [id, externalId]));
+  return {
+    orders: orders.map((order) => toOrderDto(order, available, now, whoIs)),
+    refunds: inOrder(refunds).map((refund) => toRefundDto(refund, externalIds.get(refund.orderId)!, whoIs)),
+  };
+}
+
+async function cashbackOf(
+  manager: EntityManager,
+  { merchantId, document }: Pick<Wallet, 'merchantId' | 'document'>,
+  timeZone: string,
+  now: Date,
+): Promise<Pick<CustomerExportDto, 'credits' | 'grants' | 'entries'>> {
+  const wallet = await manager.findOneBy(Wallet, { merchantId, document });
+  if (wallet === null) return { credits: [], grants: [], entries: [] };
+  const where = { walletId: wallet.id, merchantId };
+  const credits = await manager.find(Credit, { where });
+  const entries = await manager.find(Entry, { where, order: { seq: 'ASC' } });
+  const lines = [...entries, ...credits.map(nameable)];
+  const names = await readNames(manager, merchantId, lines);
+  const keys = [...names.grants.keys()].map((creditId) => ({ merchantId, creditId }));
+  const grants = await inBatches(keys, (some) => readGrantStates(manager, some, timeZone, now));
+  const authors = grants.flatMap(({ grant }) => [grant.createdBy, grant.voidedBy]);
+  const whoIs = await readUserNames(manager, [...authors, ...entries.map(({ madeBy }) => madeBy)]);
+  return {
+    credits: inOrder(credits).map((credit) => toCreditDto(credit, names, timeZone)),
+    grants: grants.map((state) => toGrantDto(state, whoIs)).sort((a, b) => +a.created_at - +b.created_at),
+    entries: entries.map((entry) => toEntryDto(entry, names, whoIs)),
+  };
+}
+
+/** Leaves out what an order whose customer was corrected says of the wallet of another customer. */
+async function eventsOf(
+  manager: EntityManager,
+  merchantId: string,
+  subjects: readonly string[],
+  walletId: string | undefined,
+): Promise<EventDto[]> {
+  const all = await inBatches(subjects, (some) => manager.findBy(FeedEvent, { merchantId, subjectId: In(some) }));
+  const isOwn = ({ data }: FeedEvent): boolean => data.wallet === undefined || data.wallet.id === walletId;
+  const found = all.filter((event) => isOwn(event) && event.type !== 'order.customer_changed');
+  const events: EventDto[] = [];
+  found.sort((a, b) => a.sequence - b.sequence);
+  // A list of events can be cut where the orders are large.
+  while (events.length < found.length)
+    events.push(...(await toEventDtos(manager, merchantId, found.slice(events.length, events.length + 100))));
+  return events;
+}
+
+const inOrder = <T extends { createdAt: Date; id: string }>(rows: readonly T[]): T[] =>
+  rows.toSorted((a, b) => +a.createdAt - +b.createdAt || (a.id < b.id ? -1 : 1));
+
+async function inBatches<Key, T>(keys: readonly Key[], find: (keys: Key[]) => Promise<T[]>): Promise<T[]> {
+  const found: T[] = [];
+  for (let at = 0; at < keys.length; at += IDS_PER_STATEMENT)
+    found.push(...(await find(keys.slice(at, at + IDS_PER_STATEMENT))));
+  return found;
+}

@@ -1,0 +1,99 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { IsOptional, IsString } from 'class-validator';
+import { CreatedQueryDto } from '../platform/http/page-query.dto.js';
+import {
+  IsCallerId,
+  IsInstant,
+  IsQueryWords,
+  IsDocument,
+  IsWholeNumber,
+  IsWordList,
+} from '../platform/http/validators.js';
+import { ORDER_STATUSES, type OrderStatus } from './order-transitions.js';
+import { OrderDto } from './order.dto.js';
+
+/** Filters for orders. An order must match all of them. Without filters, all orders of the merchant are listed. */
+export class ListOrdersDto extends CreatedQueryDto {
+  /** The order with this `external_id`. */
+  @IsOptional()
+  @IsCallerId()
+  readonly external_id?: string;
+
+  /** One or more statuses, separated by commas. */
+  @IsOptional()
+  @IsQueryWords(ORDER_STATUSES)
+  readonly status?: OrderStatus[];
+
+  /** Made in this store. Of the other filters, only `created_from` and `created_to` are allowed with it. */
+  @IsOptional()
+  @IsCallerId()
+  readonly store?: string;
+
+  /**
+   * Last changed at this instant or later. With `updated_from` or `updated_to`, orders are sorted by their last change,
+   * and of the other filters only `external_id` is allowed. A change can be committed a while after its `updated_at`:
+   * begin two minutes before the last one that you have read.
+   */
+  @IsOptional()
+  @IsInstant()
+  readonly updated_from?: string;
+
+  /** Last changed before this instant. */
+  @IsOptional()
+  @IsInstant()
+  readonly updated_to?: string;
+
+  /**
+   * Completed at this instant or later. With `completed_from` or `completed_to`, orders are sorted by completion, and
+   * other instants and `store` are not allowed.
+   */
+  @IsOptional()
+  @IsInstant()
+  readonly completed_from?: string;
+
+  /** Completed before this instant. */
+  @IsOptional()
+  @IsInstant()
+  readonly completed_to?: string;
+}
+
+/**
+ * A page of orders, the latest creation, change or completion first. It has at most `limit` orders and 1 MiB, but at
+ * least one order if any is left.
+ */
+export class OrderPageDto {
+  readonly data!: OrderDto[];
+
+  /** The `cursor` for the next page; null on the last page. It stays valid if orders are added. */
+  readonly next_cursor!: string | null;
+}
+
+/** The customer whose orders to list, and the page. They are in the body, because a URL must not contain a document. */
+export class SearchOrdersDto {
+  /**
+   * The customer's taxpayer number: a CPF (11 digits) or a CNPJ (14 characters), without punctuation.
+   * @example "52998224725"
+   */
+  @IsDocument()
+  readonly document!: string;
+
+  /** Only orders with one of these statuses. Default: orders of every status. */
+  @IsOptional()
+  @IsWordList(ORDER_STATUSES, 'OrderStatus')
+  @ApiProperty({ example: ['pending', 'completed'] })
+  readonly status?: OrderStatus[];
+
+  /**
+   * Maximum number of orders, 1 to 100. Default: 20.
+   * @example 20
+   */
+  @IsOptional()
+  @IsWholeNumber(1, 100)
+  @ApiProperty({ required: false })
+  readonly limit: number = 20;
+
+  /** The `next_cursor` of the previous page. */
+  @IsOptional()
+  @IsString({ message: 'must be the next_cursor of an earlier page of this list' })
+  readonly cursor?: string;
+}

@@ -1,0 +1,88 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { IsOptional } from 'class-validator';
+import { PolicyDto } from '../merchants/policy.dto.js';
+import { IsAtMost, IsDocument, IsListOf, IsMoney } from '../platform/http/validators.js';
+import { ApiMoney, InOrder } from '../platform/openapi/decorators.js';
+import { CreateOrderItemDto, PAYMENT_METHODS, PaymentMethodDto } from './order-requests.dto.js';
+import { OrderPaymentMethodDto, ToReceiveDto, ToRedeemDto } from './order.dto.js';
+
+const ITEMS = { message: 'must be an array of 0 to 500 items' };
+
+/** What an order would contain. */
+export class CreateQuoteDto {
+  /**
+   * The customer's taxpayer number: a CPF (11 digits) or a CNPJ (14 characters), without punctuation.
+   * Without it, the quote has no `to_redeem`.
+   * @example "52998224725"
+   */
+  @IsOptional()
+  @IsDocument()
+  readonly document?: string;
+
+  /**
+   * Total of the order in BRL, greater than zero.
+   * @example "150.00"
+   */
+  @IsMoney({ zero: false })
+  readonly total!: string;
+
+  /**
+   * Part of the total on which cashback is earned and redeemed, in BRL. It is at most the total, which is the default.
+   * @example "150.00"
+   */
+  @IsOptional()
+  @IsAtMost('total')
+  @IsMoney({ zero: true })
+  readonly eligible_total?: string;
+
+  /**
+   * What the order earns if no cashback is redeemed on it, in BRL, instead of the policy's rates: for rates by
+   * category, brand or customer. Default: the rates. It is at most the share `earn_rate_maximum` of the eligible total.
+   */
+  @IsOptional()
+  @IsMoney({ zero: true })
+  readonly earn_amount?: string;
+
+  /** Items of the order, 0 to 500. They do not change the quote. */
+  @IsOptional()
+  @IsListOf(() => CreateOrderItemDto, 500, ITEMS)
+  readonly items?: CreateOrderItemDto[];
+
+  /** Payment methods, 0 to 20. Their amounts must add up to at most the total. */
+  @IsOptional()
+  @IsListOf(() => PaymentMethodDto, 20, PAYMENT_METHODS)
+  readonly payment_methods?: PaymentMethodDto[];
+
+  /**
+   * Amount of cashback that the order would hold, in BRL. Default: nothing.
+   * @example "0.00"
+   */
+  @IsOptional()
+  @IsMoney({ zero: true })
+  readonly redeem?: string;
+}
+
+/** The cashback of an order that does not exist. */
+export class QuoteCashbackDto {
+  /** What the customer can redeem; null without a `document`. */
+  @ApiProperty({ type: ToRedeemDto, nullable: true })
+  readonly to_redeem!: ToRedeemDto | null;
+
+  readonly to_receive!: ToReceiveDto;
+}
+
+/** The cashback of an order if it were created now and held `redeem`. */
+@InOrder()
+export class QuoteDto {
+  readonly cashback!: QuoteCashbackDto;
+  readonly payment_methods!: OrderPaymentMethodDto[];
+
+  /**
+   * What the customer would pay in money: the total less `redeem`.
+   * @example "150.00"
+   */
+  @ApiMoney()
+  readonly amount_to_pay!: string;
+
+  readonly policy!: PolicyDto;
+}

@@ -1,0 +1,88 @@
+import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor, SetMetadata } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import { type Response } from 'express';
+import { from, lastValueFrom, type Observable } from 'rxjs';
+import { Config } from '../config/config.js';
+import { networkOf } from '../config/network.js';
+import { DatabaseServer } from '../database/database-server.js';
+import { FairQueue, leavesHalf, queueForConnections } from '../values/fair-queue.js';
+import { unavailable } from '../values/problem.js';
+import { type AppRequest } from './app-request.js';
+import { SAFE_METHODS } from './body.js';
+
+const COST = 'cost';
+type Cost = 'unlimited' | 'heavy' | 'change';
+
+/** Marks a cheap route that must respond under any load, such as a health check. */
+export const Unlimited = (): MethodDecorator & ClassDecorator => SetMetadata<string, Cost>(COST, 'unlimited');
+
+/** Marks a change that locks rows. It shares a transaction with others, but may have to wait for a lock. */
+export const LocksRows = (): MethodDecorator => SetMetadata<string, Cost>(COST, 'change');
+
+/** Marks a list or another use case that has a database connection of its own for a while. */
+export const Heavy = (): MethodDecorator & ClassDecorator => SetMetadata<string, Cost>(COST, 'heavy');
+
+/**
+ * While the database works on one request, others can be parsed, validated and answered; and requests can share a
+ * statement only if they run at the same time.
+ */
+const REQUESTS_PER_CONNECTION = 5;
+/** Changes share transactions. A merchant has half of the places, so that many of its changes go together. */
+const CHANGES_PER_CONNECTION = 10;
+
+/**
+ * Bounds how many requests run at once, after they have arrived as a whole. Merchants (or networks, if the route needs
+ * no token) take turns.
+ */
+@Injectable()
+export class Admission implements NestInterceptor {
+  readonly #light: FairQueue;
+  readonly #heavy: FairQueue;
+  readonly #changes: FairQueue;
+  readonly #public: FairQueue;
+
+  constructor(
+    private readonly reflector: Reflector,
+    private readonly server: DatabaseServer,
+    { DATABASE_POOL_SIZE: pool }: Config,
+  ) {
+    this.#light = new FairQueue(pool * REQUESTS_PER_CONNECTION);
+    this.#heavy = queueForConnections(pool);
+    this.#changes = new FairQueue(pool * CHANGES_PER_CONNECTION, leavesHalf);
+    this.#public = new FairQueue(pool * REQUESTS_PER_CONNECTION, leavesHalf);
+  }
+
+  get load(): { running: number; waiting: number } {
+    const loads = [this.#light, this.#heavy, this.#changes, this.#public].map((queue) => queue.load);
+    return {
+      running: loads.reduce((sum, { running }) => sum + running, 0),
+      waiting: loads.reduce((sum, { waiting }) => sum + waiting, 0),
+    };
+  }
+
+  intercept(context: ExecutionContext, next: CallHandler<unknown>): Observable<unknown> {
+    return from(this.#admit(context, next));
+  }
+
+  async #admit(context: ExecutionContext, next: CallHandler<unknown>): Promise<unknown> {
+    const request = context.switchToHttp().getRequest<AppRequest>();
+    const response = context.switchToHttp().getResponse<Response>();
+    if (!SAFE_METHODS.includes(request.method)) this.server.refuseWrongClock();
+    const handle = async (): Promise<unknown> => {
+      refuseIfAnswered(response);
+      const result = await lastValueFrom(next.handle());
+      refuseIfAnswered(response);
+      return result;
+    };
+    const cost = this.reflector.getAllAndOverride<Cost | undefined>(COST, [context.getHandler(), context.getClass()]);
+    if (cost === 'unlimited') return handle();
+    if (request.user === undefined) return this.#public.run(networkOf(request.ip), handle);
+    const queue = { heavy: this.#heavy, change: this.#changes, light: this.#light }[cost ?? 'light'];
+    return queue.run(request.user.merchantId, handle);
+  }
+}
+
+/** The deadline may have answered while the request waited or ran. */
+function refuseIfAnswered(response: Response): void {
+  if (response.headersSent) throw unavailable(undefined);
+}

@@ -1,0 +1,25 @@
+import { type Request } from 'express';
+import { type Caller, type Permission } from '../values/caller.js';
+
+/** A request, with what the service knows about it. */
+export interface AppRequest extends Request {
+  /** The ID in the `x-request-id` of the response and in the logs. */
+  id: string;
+  /** The route that handles the request. Its path is the pattern; undefined for a path that has no route. */
+  route: { path: string } | undefined;
+  /** Answers the request when it fires. */
+  deadline: NodeJS.Timeout | undefined;
+  /** Set by the guard on routes that need an access token. */
+  user?: Caller;
+  /** What the caller's API user may do now. The guard sets it with `user`. */
+  permissions?: readonly Permission[];
+  /** Whether the whole request was there when the guard looked at its token. */
+  wasComplete?: boolean;
+  /** The JWT behind the access token. The guard sets it; a JWT from the client must never get here. */
+  phantomToken?: string;
+}
+
+/** RFC 6750, section 2.1. The scheme is not case-sensitive (RFC 9110, section 11.1). */
+export function bearerTokenOf(request: Request): string | undefined {
+  return /^bearer +(.*)$/i.exec(request.headers.authorization ?? '')?.[1]?.trim();
+}

@@ -1,0 +1,294 @@
+import { ApiProperty, OmitType } from '@nestjs/swagger';
+import { IsIn, IsOptional } from 'class-validator';
+import { ByDto } from '../auth/by.dto.js';
+import { IsDay, IsQueryInteger } from '../platform/http/validators.js';
+import { ApiMoney, InOrder } from '../platform/openapi/decorators.js';
+import { type CsvLocale } from './csv.js';
+
+export const LEDGER_BY = ['store', 'store_pair', 'day', 'month'] as const;
+export type LedgerBy = (typeof LEDGER_BY)[number];
+
+/** A word of a list in a query. */
+function IsQueryWord(words: readonly string[]): PropertyDecorator {
+  const isWord = IsIn(words, { message: `must be ${words.join(' or ')}` });
+  return (target, member) => {
+    isWord(target, member);
+    // Importers make a value of their own for a parameter without an example.
+    const example = words.length === 1 ? { example: words[0] } : {};
+    ApiProperty({ type: String, enum: words, required: false, ...example })(target, member);
+  };
+}
+
+class CsvQueryDto {
+  /** `pt-BR`: CSV for spreadsheets in Brazil, with semicolons, decimal commas and days such as 30/11/2026. */
+  @IsOptional()
+  @IsQueryWord(['pt-BR'])
+  readonly csv?: CsvLocale;
+}
+
+class PeriodQueryDto extends CsvQueryDto {
+  /** The first day, in the merchant's time zone. */
+  @IsDay()
+  readonly from!: string;
+
+  /** The day after the last one. */
+  @IsDay()
+  readonly to!: string;
+}
+
+export class LedgerQueryDto extends PeriodQueryDto {
+  /**
+   * A row per `day` or `month`; per `store` that owes the cashback; or per `store_pair`, of the store that owes it and
+   * the one where it happened. Default: one row.
+   */
+  @IsOptional()
+  @IsQueryWord(LEDGER_BY)
+  readonly by?: LedgerBy;
+
+  /** `true`: rows have `orders` and `customers`. For at most 31 days, and not with `by=store_pair`. */
+  @IsOptional()
+  @IsQueryWord(['true'])
+  readonly counts?: 'true';
+}
+
+/** What the customers owned at the beginning and the end of a period, and why it changed. */
+@InOrder()
+export class LedgerRowDto {
+  /** With `by=store` and `store_pair`: the store that owes it; null if that is not known, and for debts. */
+  @ApiProperty({ type: String, nullable: true, required: false })
+  readonly store?: string | null;
+
+  /** With `by=store_pair`: where it happened; null for an expiry, and if that is not known. */
+  @ApiProperty({ type: String, nullable: true, required: false })
+  readonly in_store?: string | null;
+
+  /** The first day. */
+  @ApiProperty({ format: 'date' })
+  readonly from!: string;
+
+  /** The day after the last one. */
+  @ApiProperty({ format: 'date' })
+  readonly to!: string;
+
+  /** Credits less debts at the beginning. */
+  @ApiMoney({ signed: true })
+  readonly opening!: string;
+
+  @ApiMoney({ signed: true })
+  readonly earned!: string;
+
+  @ApiMoney({ signed: true })
+  readonly granted!: string;
+
+  @ApiMoney({ signed: true })
+  readonly redeemed!: string;
+
+  /** Returned by refunds. */
+  @ApiMoney({ signed: true })
+  readonly returned!: string;
+
+  /** Taken back by refunds, also where it became a debt. In the row of a store, also what repaid a debt. */
+  @ApiMoney({ signed: true })
+  readonly taken_back!: string;
+
+  @ApiMoney({ signed: true })
+  readonly voided!: string;
+
+  @ApiMoney({ signed: true })
+  readonly expired!: string;
+
+  /** `opening + earned + granted − redeemed + returned − taken_back − voided − expired`. */
+  @ApiMoney({ signed: true })
+  readonly closing!: string;
+
+  /** The debt that `closing` is reduced by. */
+  @ApiMoney({ signed: true })
+  readonly closing_debt!: string;
+
+  /** Whether the row is final: nothing can be added to the period any more. */
+  readonly closed!: boolean;
+
+  /** With `counts`: the orders that were completed; with `by=store`, those that were made in the store. */
+  @ApiProperty({ type: 'integer', required: false })
+  readonly orders?: number;
+
+  /** With `counts`: the customers of these orders. One of several rows counts once in `total`. */
+  @ApiProperty({ type: 'integer', required: false })
+  readonly customers?: number;
+}
+
+export class LedgerReportDto {
+  readonly data!: LedgerRowDto[];
+
+  /** The whole period and all stores. */
+  readonly total!: LedgerRowDto;
+}
+
+export class OutstandingQueryDto extends CsvQueryDto {
+  /** A day that is over, for what the merchant owed at its end. Default: now. */
+  @IsOptional()
+  @IsDay()
+  readonly as_of?: string;
+
+  /** `store`: a row per store that owes the cashback. Default: one row. */
+  @IsOptional()
+  @IsQueryWord(['store'])
+  readonly by?: 'store';
+}
+
+/** What a merchant owes its customers. Only `balance` and `debt` are known of a past day. */
+@InOrder()
+export class OutstandingRowDto {
+  /** With `by=store`: the store that owes it; null if that is not known, and for debts. */
+  @ApiProperty({ type: String, nullable: true, required: false })
+  readonly store?: string | null;
+
+  /** Available, pending and held cashback; of a past day also what had expired and was not yet written off. */
+  @ApiMoney({ signed: true })
+  readonly balance!: string;
+
+  /** What customers owe after refunds. */
+  @ApiMoney({ signed: true })
+  readonly debt!: string;
+
+  @ApiMoney({ required: false })
+  readonly available?: string;
+
+  @ApiMoney({ required: false })
+  readonly pending?: string;
+
+  @ApiMoney({ required: false })
+  readonly held?: string;
+
+  /** The part of the available and pending cashback that expires within 30 days if nobody spends it. */
+  @ApiMoney({ required: false })
+  readonly expiring_in_30_days?: string;
+}
+
+export class OutstandingReportDto {
+  /** The instant of the amounts: now, or the end of the day. */
+  readonly as_of!: Date;
+
+  readonly data!: OutstandingRowDto[];
+
+  readonly total!: OutstandingRowDto;
+}
+
+export class ExpiringQueryDto extends CsvQueryDto {
+  /** The number of months, 1 to 120. Default: 12. */
+  @IsOptional()
+  @IsQueryInteger(1, 120)
+  readonly months: number = 12;
+}
+
+export class FrequentQueryDto extends PeriodQueryDto {
+  /** The number of orders in a day from which a customer is listed, 2 to 1000. Default: 3. */
+  @IsOptional()
+  @IsQueryInteger(2, 1000)
+  readonly at_least: number = 3;
+}
+
+class OrdersByDto extends ByDto {
+  /** How many of the orders the user completed. */
+  @ApiProperty({ type: 'integer' })
+  readonly orders!: number;
+}
+
+/** A customer with many orders that were completed on one day. */
+@InOrder()
+export class FrequentRowDto {
+  @ApiProperty({ format: 'date' })
+  readonly day!: string;
+
+  readonly document!: string;
+
+  /** The number of orders that were completed on this day. */
+  @ApiProperty({ type: 'integer' })
+  readonly orders!: number;
+
+  /** The sum of their totals. */
+  @ApiMoney()
+  readonly total!: string;
+
+  /** The users that completed them, most orders first. */
+  readonly completed_by!: OrdersByDto[];
+}
+
+export class FrequentReportDto {
+  readonly data!: FrequentRowDto[];
+}
+
+export class GrantsQueryDto extends PeriodQueryDto {}
+
+/** The grants of a user with the same reason. */
+@InOrder()
+export class GrantsRowDto {
+  /** Who granted them. */
+  readonly by!: ByDto;
+
+  /** @example Late delivery */
+  @ApiProperty({ type: String, nullable: true })
+  readonly reason!: string | null;
+
+  /** The number of grants. */
+  @ApiProperty({ type: 'integer' })
+  readonly grants!: number;
+
+  /** The number of customers who got them. */
+  @ApiProperty({ type: 'integer' })
+  readonly customers!: number;
+
+  /** The sum of what was granted. */
+  @ApiMoney()
+  readonly amount!: string;
+
+  /** The part that was voided since. */
+  @ApiMoney()
+  readonly voided!: string;
+}
+
+class GrantsTotalDto extends OmitType(GrantsRowDto, ['by', 'reason']) {}
+
+export class GrantsReportDto {
+  readonly data!: GrantsRowDto[];
+
+  /** All grants of the period. A customer of several rows counts once. */
+  readonly total!: GrantsTotalDto;
+}
+
+export class TopQueryDto extends PeriodQueryDto {
+  /** Maximum number of customers, 1 to 1000. Default: 100. */
+  @IsOptional()
+  @IsQueryInteger(1, 1000)
+  readonly limit: number = 100;
+}
+
+/** A customer with the orders that were completed in a period, and what happened to these orders since. */
+@InOrder()
+export class TopRowDto {
+  readonly document!: string;
+
+  /** The number of orders. */
+  @ApiProperty({ type: 'integer' })
+  readonly orders!: number;
+
+  /** The sum of their totals. */
+  @ApiMoney()
+  readonly total!: string;
+
+  /** What was refunded of these totals. */
+  @ApiMoney()
+  readonly refunded!: string;
+
+  /** The cashback that they redeemed, less what refunds returned. */
+  @ApiMoney()
+  readonly redeemed!: string;
+
+  /** The cashback that they earned, less what refunds took back. */
+  @ApiMoney()
+  readonly earned!: string;
+}
+
+export class TopReportDto {
+  readonly data!: TopRowDto[];
+}
