@@ -33,7 +33,7 @@ export class PolicyController {
       ...toPolicyDto({ ...policy, ...running?.changes }, this.config),
       campaign: running === undefined ? null : { from: running.fromDay, through: running.throughDay },
       base: toPolicyDto(policy, this.config),
-      upcoming: upcoming.map((version) => toUpcomingDto(version, policy, this.config)),
+      upcoming: upcoming.map(toUpcomingDto),
     };
   }
 }

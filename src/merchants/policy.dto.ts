@@ -1,116 +1,138 @@
-import { type Config } from '../platform/config/config.js';
-import { formatMoney, formatRate } from '../platform/values/money.js';
-import { type Policy } from './policy.js';
-import { type DatedVersion } from './policy-version.entity.js';
+import { type Type } from '@nestjs/common';
 import { ApiProperty, OmitType, PartialType } from '@nestjs/swagger';
-import { ApiMoney, InOrder } from '../platform/openapi/decorators.js';
+import { IsOptional } from 'class-validator';
+import { type Config } from '../platform/config/config.js';
+import { moneyFault, rule } from '../platform/http/validators.js';
+import { InOrder } from '../platform/openapi/decorators.js';
+import { isTimeZone } from '../platform/values/calendar-days.js';
+import {
+  AMOUNT_PATTERN,
+  formatMoney,
+  formatRate,
+  parseMoney,
+  parseRate,
+  RATE_PATTERN,
+} from '../platform/values/money.js';
+import { memberOf, type Presented } from '../platform/values/present.js';
+import { type FaultOf, textFault } from '../platform/values/texts.js';
+import { type DatedVersion } from './policy-version.entity.js';
+import { isSamePaymentMethod, type Policy, type Rule, RULE_ENTRIES } from './policy.js';
+
+/** How callers write and read the values of a kind of rules. */
+interface Kind {
+  faultOf: (rule: Rule) => FaultOf;
+  read: (value: never) => unknown;
+  show: (value: never) => unknown;
+  schema: object;
+}
+
+const asIs = (value: unknown): unknown => value;
+
+const rateFault: FaultOf = (value) =>
+  typeof value === 'string' && RATE_PATTERN.test(value)
+    ? undefined
+    : 'must be a decimal string from "0" to "1", such as "0.05" for 5 %, with at most four decimals';
+
+const MAX_METHODS = 50;
+const methodFault = textFault('id', 100);
+
+const ratesFault: FaultOf = (value) => {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    return 'must be an object of rates, such as {"pix":"0.07"}';
+  const methods = Object.keys(value);
+  if (methods.length > MAX_METHODS) return `has more than ${MAX_METHODS} members`;
+  if (methods.some((one, at) => methods.slice(at + 1).some((other) => isSamePaymentMethod(one, other))))
+    return 'has a payment method twice: upper and lower case are the same';
+  const faults = Object.entries(value).map(([method, rate]) => methodFault(method) ?? rateFault(rate));
+  return faults.find((fault) => fault !== undefined);
+};
+
+const ofEach =
+  <From, To>(convert: (rate: From) => To) =>
+  (rates: Record<string, From>): Record<string, To> =>
+    Object.fromEntries(Object.entries(rates).map(([method, rate]) => [method, convert(rate)]));
+
+const integerFault =
+  ({ range: [low, high] = [0, Infinity] }: Rule): FaultOf =>
+  (value) =>
+    Number.isInteger(value) && Number(value) >= low && Number(value) <= high
+      ? undefined
+      : `must be a whole number from ${low} to ${high}`;
+
+const zoneFault: FaultOf = (value) =>
+  typeof value === 'string' && isTimeZone(value) ? undefined : 'must be an IANA time zone, such as "America/Sao_Paulo"';
+
+const KINDS: Record<Rule['kind'], Kind> = {
+  rate: { faultOf: () => rateFault, read: parseRate, show: formatRate, schema: { type: String } },
+  rates: {
+    faultOf: () => ratesFault,
+    read: ofEach(parseRate),
+    show: ofEach(formatRate),
+    schema: { type: 'object', additionalProperties: { type: 'string' }, example: { pix: '0.07', boleto: '0.00' } },
+  },
+  money: {
+    faultOf: () => moneyFault({ zero: true }),
+    read: parseMoney,
+    show: formatMoney,
+    schema: { type: String, pattern: AMOUNT_PATTERN.source },
+  },
+  integer: { faultOf: integerFault, read: asIs, show: asIs, schema: { type: 'integer' } },
+  time_zone: { faultOf: () => zoneFault, read: asIs, show: asIs, schema: { type: String } },
+};
+
+/** How callers see a rule. */
+const show = ({ kind }: Rule, value: unknown): unknown => (value === null ? null : KINDS[kind].show(value as never));
+
+type Members = Omit<Presented<Policy>, 'earn_rates_by_payment_method'> & {
+  earn_rates_by_payment_method: Record<string, string>;
+};
+
+/** The rules, whose members an instance has for `InOrder`. */
+const RulesDto = class {
+  constructor() {
+    for (const [name] of RULE_ENTRIES) Object.assign(this, { [memberOf(name)]: undefined });
+  }
+} as unknown as Type<Readonly<Members>>;
+
+for (const [name, rule] of RULE_ENTRIES) {
+  const schema = rule.default === null ? { type: String, nullable: true } : KINDS[rule.kind].schema;
+  const documented = { description: rule.says, example: show(rule, rule.default), ...schema };
+  ApiProperty(documented)(RulesDto.prototype as object, memberOf(name));
+}
 
 /** The cashback rules of a merchant. Rates and shares are decimal strings: "0.05" is 5 %. */
 @InOrder()
-export class PolicyDto {
-  /**
-   * Share of the paid amount that is earned as cashback.
-   * @example "0.05"
-   */
-  readonly earn_rate!: string;
-
-  /**
-   * Rates that replace `earn_rate` for single payment methods, by `payment_methods[].id`, ignoring ASCII case. "0.00"
-   * excludes a method.
-   */
-  @ApiProperty({ type: 'object', additionalProperties: { type: 'string' }, example: { pix: '0.07', boleto: '0.00' } })
-  readonly earn_rates_by_payment_method!: Record<string, string>;
-
-  /**
-   * Orders below this total earn nothing.
-   * @example "0.00"
-   */
-  @ApiMoney()
-  readonly earn_minimum_total!: string;
-
-  /** The most that one order earns; null if nothing limits it. */
-  @ApiProperty({ type: String, nullable: true, example: null })
-  readonly earn_maximum!: string | null;
-
-  /** The share of an order's eligible total that it can ask to earn (`earn_amount`); null if it cannot. */
-  @ApiProperty({ type: String, nullable: true, example: null })
-  readonly earn_rate_maximum!: string | null;
-
-  /**
-   * Maximum share of an order's eligible total that can be redeemed.
-   * @example "0.50"
-   */
-  readonly redeem_share!: string;
-
-  /**
-   * No cashback can be redeemed on orders below this total.
-   * @example "0.00"
-   */
-  @ApiMoney()
-  readonly redeem_minimum_total!: string;
-
-  /**
-   * The least that can be redeemed at once.
-   * @example "0.00"
-   */
-  @ApiMoney()
-  readonly redeem_minimum!: string;
-
-  /**
-   * Calendar days from completion until earned cashback is available.
-   * @example 8
-   */
-  @ApiProperty({ type: 'integer' })
-  readonly release_days!: number;
-
-  /**
-   * Calendar days for which cashback is then available.
-   * @example 180
-   */
-  @ApiProperty({ type: 'integer' })
-  readonly validity_days!: number;
-
-  /**
-   * Minutes until a pending order and its hold expire.
-   * @example 30
-   */
-  @ApiProperty({ type: 'integer' })
-  readonly order_ttl_minutes!: number;
-
-  /**
-   * Longest lifetime that an order can request, in minutes.
-   * @example 10080
-   */
-  @ApiProperty({ type: 'integer' })
-  readonly max_order_ttl_minutes!: number;
-
-  /**
-   * The most that `POST /grants` grants at once, in BRL.
-   * @example "1000.00"
-   */
-  @ApiMoney()
-  readonly grant_maximum!: string;
-
-  /**
-   * The most that an API user grants in a day of the merchant's time zone, in BRL. All together grant at most four
-   * times as much.
-   * @example "5000.00"
-   */
-  @ApiMoney()
-  readonly grant_daily_maximum!: string;
-
-  /**
-   * The IANA time zone in which calendar days begin.
-   * @example America/Sao_Paulo
-   */
-  readonly time_zone!: string;
-
+export class PolicyDto extends RulesDto {
   /**
    * Whether a document with wrong check digits is refused. The operator of the service decides it for all merchants.
    * @example false
    */
   readonly document_check_digits!: boolean;
 }
+
+/** Lets callers send rules: validates each member of a DTO that is named like a rule. All are optional. */
+export function AcceptsRules(): ClassDecorator {
+  return ({ prototype }) => {
+    for (const [name, { kind, ...of }] of RULE_ENTRIES)
+      for (const decorate of [IsOptional(), rule(`is_${memberOf(name)}`, KINDS[kind].faultOf({ kind, ...of }))])
+        decorate(prototype as object, memberOf(name));
+  };
+}
+
+/** Reads rules whose members have been validated individually. */
+export function readRules(given: Partial<Members>): Partial<Policy> {
+  const sent = RULE_ENTRIES.flatMap(([name, { kind }]) => {
+    const value: unknown = given[memberOf(name)];
+    return value === undefined ? [] : [[name, KINDS[kind].read(value as never)]];
+  });
+  return Object.fromEntries(sent) as Partial<Policy>;
+}
+
+/** Builds the response for some rules. */
+const toMembers = (rules: Partial<Policy>): Partial<Members> =>
+  Object.fromEntries(
+    RULE_ENTRIES.flatMap(([name, rule]) => (name in rules ? [[memberOf(name), show(rule, rules[name])]] : [])),
+  );
 
 /** What is different on some days. */
 @InOrder(PolicyDto)
@@ -156,40 +178,15 @@ export class CurrentPolicyDto extends PolicyDto {
 }
 
 /** Builds the response for rules of days to come: only what is different. */
-export function toUpcomingDto(version: DatedVersion, policy: Policy, config: Config): UpcomingPolicyDto {
-  const members = Object.keys(version.changes).map((name) =>
-    name.replace(/(Bps|Cents)$/, '').replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
-  );
-  const rules = Object.entries(toPolicyDto({ ...policy, ...version.changes }, config));
-  return {
-    from: version.fromDay,
-    through: version.throughDay,
-    begins_at: version.beginsAt,
-    changes: Object.fromEntries(rules.filter(([name]) => members.includes(name))),
-  };
-}
+export const toUpcomingDto = ({ fromDay, throughDay, beginsAt, changes }: DatedVersion): UpcomingPolicyDto => ({
+  from: fromDay,
+  through: throughDay,
+  begins_at: beginsAt,
+  changes: toMembers(changes),
+});
 
 /** Builds the response for a policy, with the setting that is the same for all merchants. */
-export function toPolicyDto(policy: Policy, { DOCUMENT_CHECK_DIGITS }: Config): PolicyDto {
-  const overrides = Object.entries(policy.earnRatesByPaymentMethod).map(([id, bps]) => [id, formatRate(bps)] as const);
-  return {
-    earn_rate: formatRate(policy.earnRateBps),
-    earn_rates_by_payment_method: Object.fromEntries(overrides),
-    earn_minimum_total: formatMoney(policy.earnMinimumTotalCents),
-    earn_maximum: formatOptional(policy.earnMaximumCents),
-    earn_rate_maximum: policy.earnRateMaximumBps === null ? null : formatRate(policy.earnRateMaximumBps),
-    redeem_share: formatRate(policy.redeemShareBps),
-    redeem_minimum_total: formatMoney(policy.redeemMinimumTotalCents),
-    redeem_minimum: formatMoney(policy.redeemMinimumCents),
-    release_days: policy.releaseDays,
-    validity_days: policy.validityDays,
-    order_ttl_minutes: policy.orderTtlMinutes,
-    max_order_ttl_minutes: policy.maxOrderTtlMinutes,
-    grant_maximum: formatMoney(policy.grantMaximumCents),
-    grant_daily_maximum: formatMoney(policy.grantDailyMaximumCents),
-    time_zone: policy.timeZone,
-    document_check_digits: DOCUMENT_CHECK_DIGITS,
-  };
-}
-
-const formatOptional = (cents: number | null): string | null => (cents === null ? null : formatMoney(cents));
+export const toPolicyDto = (policy: Policy, { DOCUMENT_CHECK_DIGITS }: Config): PolicyDto => ({
+  ...(toMembers(policy) as Members),
+  document_check_digits: DOCUMENT_CHECK_DIGITS,
+});

@@ -1,71 +1,114 @@
-/**
- * The cashback rules of a merchant. Each order keeps a copy of those that were valid at its creation, so only rules of
- * cashback belong here; other settings are columns of `Merchant`. The default of a new rule of orders is "off", because
- * the copies that exist do not have it.
- */
-export interface Policy {
-  /** Share of the paid amount that is earned as cashback, in basis points: 500 is 5 %. */
-  earnRateBps: number;
-  /**
-   * Earn rates by `payment_methods[].id`, ignoring ASCII case, which override the general rate. 0 excludes a method.
-   */
-  earnRatesByPaymentMethod: Record<string, number>;
-  /** Orders with a lower total earn nothing. */
-  earnMinimumTotalCents: number;
-  /** The most that one order earns; null if nothing limits it. */
-  earnMaximumCents: number | null;
-  /** The most that an order can ask to earn (`earn_amount`), as a share of its eligible total; null if it cannot. */
-  earnRateMaximumBps: number | null;
-  /** Maximum share of an order's eligible total that can be redeemed, in basis points. */
-  redeemShareBps: number;
-  /** No cashback can be redeemed on orders with a lower total. */
-  redeemMinimumTotalCents: number;
-  /** The least that can be redeemed at once. */
-  redeemMinimumCents: number;
-  /**
-   * Calendar days from completion until the cashback is available; 8 is longer than the 7 days in which customers can
-   * withdraw.
-   */
-  releaseDays: number;
-  /** Calendar days for which it is then available. */
-  validityDays: number;
-  /** Minutes until a pending order and its hold expire, unless the request says otherwise. */
-  orderTtlMinutes: number;
-  /** Longest lifetime that an order can request, in minutes. */
-  maxOrderTtlMinutes: number;
-  /** The most that an API user can grant at once. It does not bind the operator. */
-  grantMaximumCents: number;
-  /** The most that an API user can grant in a local day, and a quarter of what all of the merchant's can. */
-  grantDailyMaximumCents: number;
-  /** The IANA time zone in which calendar days begin. */
-  timeZone: string;
+/** What a rule's value is in the program. `rates` are by payment method, `integer` has a range. */
+interface Values {
+  /** In basis points: 500 is 5 %. */
+  rate: number;
+  rates: Record<string, number>;
+  money: number;
+  integer: number;
+  time_zone: string;
 }
 
-/** The least and the most of the rules that are whole numbers. */
-export const POLICY_RANGES = {
-  releaseDays: [0, 3650],
-  validityDays: [1, 36_500],
-  orderTtlMinutes: [1, 525_600],
-  maxOrderTtlMinutes: [1, 525_600],
-} as const satisfies Partial<Record<keyof Policy, readonly [number, number]>>;
+export interface Rule {
+  kind: keyof Values;
+  /** Null for a rule that is off. A new rule of orders is off, because the copies that orders keep do not have it. */
+  default: Values[keyof Values] | null;
+  /** What it says, for the OpenAPI document and the command line. */
+  says: string;
+  /** The least and the most of an integer. */
+  range?: readonly [number, number];
+  /** Whether the rules of some days can change it; by default, they can. */
+  isDated?: false;
+}
 
-export const DEFAULT_POLICY: Policy = {
-  earnRateBps: 500,
-  earnRatesByPaymentMethod: {},
-  earnMinimumTotalCents: 0,
-  earnMaximumCents: null,
-  earnRateMaximumBps: null,
-  redeemShareBps: 5000,
-  redeemMinimumTotalCents: 0,
-  redeemMinimumCents: 0,
-  releaseDays: 8,
-  validityDays: 180,
-  orderTtlMinutes: 30,
-  maxOrderTtlMinutes: 10_080,
-  grantMaximumCents: 100_000,
-  grantDailyMaximumCents: 500_000,
-  timeZone: 'America/Sao_Paulo',
+/**
+ * The cashback rules of a merchant: all that there is to say of a rule. Each order keeps a copy of those that were valid
+ * at its creation, so only rules of cashback belong here; other settings are columns of `Merchant`.
+ */
+export const RULES = {
+  earnRateBps: { kind: 'rate', default: 500, says: 'Share of the paid amount that is earned as cashback.' },
+  earnRatesByPaymentMethod: {
+    kind: 'rates',
+    default: {},
+    says: 'Rates that replace `earn_rate` for single payment methods, by `payment_methods[].id`, ignoring ASCII case. "0.00"\nexcludes a method.',
+  },
+  earnMinimumTotalCents: { kind: 'money', default: 0, says: 'Orders below this total earn nothing.' },
+  earnMaximumCents: {
+    kind: 'money',
+    default: null,
+    says: 'The most that one order earns; null if nothing limits it.',
+  },
+  earnRateMaximumBps: {
+    kind: 'rate',
+    default: null,
+    says: "The share of an order's eligible total that it can ask to earn (`earn_amount`); null if it cannot.",
+  },
+  redeemShareBps: {
+    kind: 'rate',
+    default: 5000,
+    says: "Maximum share of an order's eligible total that can be redeemed.",
+  },
+  redeemMinimumTotalCents: {
+    kind: 'money',
+    default: 0,
+    says: 'No cashback can be redeemed on orders below this total.',
+  },
+  redeemMinimumCents: { kind: 'money', default: 0, says: 'The least that can be redeemed at once.' },
+  // Longer than the 7 days in which customers can withdraw.
+  releaseDays: {
+    kind: 'integer',
+    default: 8,
+    range: [0, 3650],
+    says: 'Calendar days from completion until earned cashback is available.',
+  },
+  validityDays: {
+    kind: 'integer',
+    default: 180,
+    range: [1, 36_500],
+    says: 'Calendar days for which cashback is then available.',
+  },
+  orderTtlMinutes: {
+    kind: 'integer',
+    default: 30,
+    range: [1, 525_600],
+    says: 'Minutes until a pending order and its hold expire.',
+  },
+  maxOrderTtlMinutes: {
+    kind: 'integer',
+    default: 10_080,
+    range: [1, 525_600],
+    says: 'Longest lifetime that an order can request, in minutes.',
+  },
+  grantMaximumCents: {
+    kind: 'money',
+    default: 100_000,
+    says: 'The most that `POST /grants` grants at once, in BRL.',
+  },
+  grantDailyMaximumCents: {
+    kind: 'money',
+    default: 500_000,
+    says: "The most that an API user grants in a day of the merchant's time zone, in BRL. All together grant at most four\ntimes as much.",
+  },
+  timeZone: {
+    kind: 'time_zone',
+    default: 'America/Sao_Paulo',
+    says: 'The IANA time zone in which calendar days begin.',
+    isDated: false,
+  },
+} as const satisfies Record<string, Rule>;
+
+type Rules = typeof RULES;
+
+/** The rules of a merchant, with money in centavos and rates in basis points. */
+export type Policy = {
+  [Name in keyof Rules]: Values[Rules[Name]['kind']] | Extract<Rules[Name]['default'], null>;
 };
+
+/** The rules with their names, in order. */
+export const RULE_ENTRIES = Object.entries(RULES) as [keyof Policy, Rule][];
+
+export const DEFAULT_POLICY = Object.fromEntries(
+  RULE_ENTRIES.map(([name, rule]) => [name, rule.default]),
+) as unknown as Policy;
 
 export function isSamePaymentMethod(one: string, other: string): boolean {
   return asciiLowerCase(one) === asciiLowerCase(other);

@@ -2,13 +2,14 @@ import { Command } from 'commander';
 import { type Merchant } from '../merchants/merchant.entity.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import { type PolicyVersion } from '../merchants/policy-version.entity.js';
-import { type Policy, POLICY_RANGES } from '../merchants/policy.js';
+import { type Policy, type Rule, RULE_ENTRIES } from '../merchants/policy.js';
+import { memberOf } from '../platform/values/present.js';
 import { runChange, runWithServices } from './application.js';
 import {
   day,
-  merchantName,
-  type EarnRates,
   earnRate,
+  type EarnRates,
+  merchantName,
   money,
   orNone,
   rate,
@@ -124,81 +125,47 @@ function inTable({ policy, ...merchant }: Record<string, unknown>): Record<strin
   return { ...merchant, earn_rate, earn_rates_by_payment_method, redeem_share, time_zone };
 }
 
-/** The members of the policy whose options have shorter names. */
-const RENAMED = {
-  earnMinimumTotal: 'earnMinimumTotalCents',
-  earnMaximum: 'earnMaximumCents',
-  earnRateMaximum: 'earnRateMaximumBps',
-  redeemShare: 'redeemShareBps',
-  redeemMinimumTotal: 'redeemMinimumTotalCents',
-  redeemMinimum: 'redeemMinimumCents',
-  grantMaximum: 'grantMaximumCents',
-  grantDailyMaximum: 'grantDailyMaximumCents',
-} as const satisfies Record<string, keyof Policy>;
+/** The option of each rule, by the name of its value. The rates of payment methods are values of `--earn-rate`. */
+const OPTION_NAMES = new Map(
+  RULE_ENTRIES.filter(([, { kind }]) => kind !== 'rates').map(([name]) => [name.replace(/(Cents|Bps)$/, ''), name]),
+);
 
-export type PolicyOptions = { earnRate?: EarnRates } & { [Option in keyof typeof RENAMED]?: number | 'none' } & Partial<
-    Pick<Policy, 'releaseDays' | 'validityDays' | 'orderTtlMinutes' | 'maxOrderTtlMinutes' | 'timeZone'>
-  >;
+export type PolicyOptions = { earnRate?: EarnRates } & Record<string, unknown>;
 
-const OPTIONS: [flags: string, description: string, parse: (text: string, before: never) => unknown][] = [
-  [
-    '--earn-rate <rate>',
-    'share of the paid amount that is earned as cashback, such as 5% or 500bps; pix=7% is the share for one payment method. May be repeated; with `set`, the shares given for methods replace all existing ones',
-    earnRate,
-  ],
-  ['--redeem-share <rate>', "maximum share of an order's eligible total that can be redeemed, such as 50%", rate],
-  ['--earn-minimum-total <amount>', 'orders below this total earn nothing', money],
-  ['--earn-maximum <amount>', 'the most that one order earns, or none', orNone(money)],
-  [
-    '--earn-rate-maximum <rate>',
-    "the share of an order's eligible total that it can ask to earn, or none",
-    orNone(rate),
-  ],
-  ['--redeem-minimum <amount>', 'the least that can be redeemed at once', money],
-  ['--redeem-minimum-total <amount>', 'no cashback can be redeemed on orders below this total', money],
-  [
-    '--release-days <n>',
-    'calendar days from completion until earned cashback is available',
-    wholeNumber(...POLICY_RANGES.releaseDays),
-  ],
-  [
-    '--validity-days <n>',
-    'calendar days for which cashback is then available',
-    wholeNumber(...POLICY_RANGES.validityDays),
-  ],
-  ['--order-ttl-minutes <n>', 'minutes until a pending order expires', wholeNumber(...POLICY_RANGES.orderTtlMinutes)],
-  [
-    '--max-order-ttl-minutes <n>',
-    'longest lifetime that an order can request, in minutes',
-    wholeNumber(...POLICY_RANGES.maxOrderTtlMinutes),
-  ],
-  [
-    '--grant-maximum <amount>',
-    'the most that an API user can grant at once; the commands `cashback grant` and `import` only warn',
-    money,
-  ],
-  [
-    '--grant-daily-maximum <amount>',
-    'the most that an API user can grant in a day; all of the merchant grant at most four times as much',
-    money,
-  ],
-  ['--time-zone <zone>', 'IANA time zone in which calendar days begin, such as America/Sao_Paulo', timeZone],
-];
+const PARSERS: Record<
+  Exclude<Rule['kind'], 'rates'>,
+  [value: string, parse: (rule: Rule) => (text: string) => unknown]
+> = {
+  rate: ['<rate>', () => rate],
+  money: ['<amount>', () => money],
+  integer: ['<n>', ({ range: [low, high] = [0, Infinity] }) => wholeNumber(low, high)],
+  time_zone: ['<zone>', () => timeZone],
+};
 
+const EARN_RATES_HELP =
+  'share of the paid amount that is earned as cashback, such as 5% or 500bps; pix=7% is the share for one payment method. May be repeated; with `set`, the shares given for methods replace all existing ones';
+
+/** An option for each rule: what the rule says, in the words of a command line. */
 export function withPolicyOptions(command: Command): Command {
-  for (const [flags, description, parse] of OPTIONS)
-    command.option(flags, description, parse as (text: string, before: unknown) => unknown);
+  command.option('--earn-rate <rate>', EARN_RATES_HELP, earnRate);
+  for (const [name, rule] of RULE_ENTRIES) {
+    if (rule.kind === 'rates' || name === 'earnRateBps') continue;
+    const [value, parserOf] = PARSERS[rule.kind];
+    const parse = rule.default === null ? orNone(parserOf(rule)) : parserOf(rule);
+    const says = rule.says.replace(/\.$/, '').replaceAll('\n', ' ').replace('; null if', '; `none` if');
+    command.option(`--${memberOf(name).replaceAll('_', '-')} ${value}`, says[0]!.toLowerCase() + says.slice(1), parse);
+  }
   return command;
 }
 
 /** Only the options that were given, so that `set` changes nothing else. */
 export function policyOf({ earnRate: { general, byPaymentMethod } = {}, ...options }: PolicyOptions): Partial<Policy> {
-  const members = Object.entries(options).map(([name, value]) => [
-    Object.hasOwn(RENAMED, name) ? RENAMED[name as keyof typeof RENAMED] : name,
+  const rules = Object.entries(options).map(([option, value]) => [
+    OPTION_NAMES.get(option),
     value === 'none' ? null : value,
   ]);
   return {
-    ...(Object.fromEntries(members) as Partial<Policy>),
+    ...(Object.fromEntries(rules) as Partial<Policy>),
     ...(general !== undefined && { earnRateBps: general }),
     ...(byPaymentMethod !== undefined && { earnRatesByPaymentMethod: byPaymentMethod }),
   };

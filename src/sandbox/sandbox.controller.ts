@@ -12,7 +12,7 @@ import {
 } from '@nestjs/common';
 import { ApiCreatedResponse, ApiTags } from '@nestjs/swagger';
 import { defer, lastValueFrom, type Observable } from 'rxjs';
-import { toPolicyDto } from '../merchants/policy.dto.js';
+import { readRules, toPolicyDto } from '../merchants/policy.dto.js';
 import { Config } from '../platform/config/config.js';
 import { type AppRequest } from '../platform/http/app-request.js';
 import { MerchantController, MerchantId, Public, Requires } from '../platform/http/decorators.js';
@@ -27,7 +27,6 @@ import {
   ClockMoveDto,
   CreateSandboxMerchantDto,
   MoveClockDto,
-  readPolicy,
   SandboxClockDto,
   SandboxMerchantDto,
 } from './sandbox.dto.js';
@@ -54,7 +53,7 @@ export class SandboxMerchantsController {
   @ApiCreatedResponse({ type: SandboxMerchantDto })
   @ApiProblems('validation_failed')
   async createSandboxMerchant(@Body() { name, policy = {} }: CreateSandboxMerchantDto): Promise<SandboxMerchantDto> {
-    const created = await this.merchants.create(name, readPolicy(policy));
+    const created = await this.merchants.create(name, readRules(policy));
     const { id, email, permissions, name: userName } = created.user;
     return {
       id: created.merchant.id,
