@@ -4,16 +4,17 @@ import { PassportModule } from '@nestjs/passport';
 import { MerchantsModule } from '../merchants/merchants.module.js';
 import { Config } from '../platform/config/config.js';
 import { signingKeys } from '../platform/config/signing-secrets.js';
+import { ResponseNames } from '../platform/http/response.interceptor.js';
 import { Metrics } from '../platform/observe/metrics.js';
 import { ApiUsersService } from './api-users.service.js';
 import { AuthController } from './auth.controller.js';
 import { AuthService } from './auth.service.js';
-import { UserNames } from './user-names.service.js';
 import { AccessTokenStrategy, JWT_ALGORITHM, JWT_AUDIENCE, JWT_ISSUER } from './caller.guard.js';
 import { LoginCounts, LoginLimit } from './login-limit.js';
 import { Passwords } from './passwords.js';
 import { SessionsService } from './sessions.service.js';
 import { TokenSetsService } from './token-sets.service.js';
+import { UserNames } from './user-names.service.js';
 import { MeController, UsersController } from './users.controller.js';
 import { UsersService } from './users.service.js';
 
@@ -32,8 +33,14 @@ const SHARED = [ApiUsersService, LoginCounts, LoginLimit, Passwords, SessionsSer
     }),
   ],
   controllers: [AuthController, UsersController, MeController],
-  providers: [...SHARED, AuthService, UsersService, AccessTokenStrategy],
-  exports: SHARED,
+  providers: [
+    ...SHARED,
+    { provide: ResponseNames, useExisting: UserNames },
+    AuthService,
+    UsersService,
+    AccessTokenStrategy,
+  ],
+  exports: [...SHARED, ResponseNames],
 })
 export class AuthModule implements OnModuleInit {
   constructor(

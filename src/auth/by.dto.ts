@@ -1,5 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { ApiId } from '../platform/openapi/decorators.js';
+import { type By, OPERATOR } from '../platform/values/caller.js';
 
 /** Who made a change. */
 export class ByDto {
@@ -13,4 +14,12 @@ export class ByDto {
   /** The user's current name, or `operator`. */
   @ApiProperty({ example: 'Caixa 3' })
   readonly name!: string;
+}
+
+/** Returns who made a change; null for what a date does. `UserNames` adds the name of a user to the whole response. */
+export function byOf(by: string): ByDto;
+export function byOf(by: By): ByDto | null;
+export function byOf(by: By): ByDto | null {
+  if (by === null) return null;
+  return Object.assign(new ByDto(), by === OPERATOR ? { user_id: null, name: OPERATOR } : { user_id: by });
 }

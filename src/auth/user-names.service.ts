@@ -1,17 +1,13 @@
 import { Injectable } from '@nestjs/common';
-import { type EntityManager, In } from 'typeorm';
+import { In } from 'typeorm';
 import { type Shared, SharedStatements } from '../platform/database/shared.js';
-import { type By, OPERATOR } from '../platform/values/caller.js';
 import { ApiUser } from './api-user.entity.js';
-import { type ByDto } from './by.dto.js';
-
-/** Returns who made a change, as responses say it; null for what a date does. */
-export type WhoIs = (by: By) => ByDto | null;
+import { ByDto } from './by.dto.js';
 
 const MAX_AGE_MS = 60_000;
 const NAMES_KEPT = 10_000;
 
-/** What API users are called, at most a minute old. */
+/** What API users are called: in a response for one resource at most a minute old, in lists as it is now. */
 @Injectable()
 export class UserNames {
   readonly #names = new Map<string, { name: string; readAt: number }>();
@@ -19,20 +15,28 @@ export class UserNames {
 
   constructor(shared: SharedStatements) {
     this.#read = shared.create('user_names', async (manager, ids) => {
-      const names = await readNames(manager, ids);
-      return ids.map((id) => names.get(id) ?? id);
+      const users = await manager.find(ApiUser, { select: { id: true, name: true }, where: { id: In(ids) } });
+      return ids.map((id) => users.find((user) => user.id === id)?.name ?? id);
     });
   }
 
-  /** Not for a transaction, which reads names with `readUserNames`. */
-  async of(authors: readonly By[]): Promise<WhoIs> {
-    const names = await Promise.all(usersAmong(authors).map(async (id) => [id, await this.#nameOf(id)] as const));
-    return whoIs(new Map(names));
+  /** Adds the names of all users to a response, which it returns. Not for use inside a transaction. */
+  async fillIn<T>(response: T): Promise<T> {
+    const authors = new Map<string, ByDto[]>();
+    for (const by of authorsIn(response)) authors.set(by.user_id!, [...(authors.get(by.user_id!) ?? []), by]);
+    const isList = typeof response === 'object' && response !== null && 'data' in response;
+    await Promise.all(
+      Array.from(authors, async ([id, of]) => {
+        const name = await this.#nameOf(id, isList ? 0 : MAX_AGE_MS);
+        for (const by of of) Object.assign(by, { name });
+      }),
+    );
+    return response;
   }
 
-  async #nameOf(id: string): Promise<string> {
+  async #nameOf(id: string, maxAgeMs: number): Promise<string> {
     const known = this.#names.get(id);
-    if (known !== undefined && performance.now() - known.readAt < MAX_AGE_MS) return known.name;
+    if (known !== undefined && performance.now() - known.readAt < maxAgeMs) return known.name;
     const name = await this.#read.get(id);
     if (this.#names.size >= NAMES_KEPT) this.#names.clear();
     this.#names.set(id, { name, readAt: performance.now() });
@@ -40,23 +44,10 @@ export class UserNames {
   }
 }
 
-export async function readUserNames(manager: EntityManager, authors: readonly By[]): Promise<WhoIs> {
-  return whoIs(await readNames(manager, usersAmong(authors)));
+/** Finds the authors in a response that have no name yet. */
+function authorsIn(response: unknown, found: ByDto[] = []): ByDto[] {
+  if (typeof response !== 'object' || response === null || response instanceof Date) return found;
+  if (!(response instanceof ByDto)) for (const part of Object.values(response)) authorsIn(part, found);
+  else if (response.name === undefined) found.push(response);
+  return found;
 }
-
-async function readNames(manager: EntityManager, ids: readonly string[]): Promise<Map<string, string>> {
-  if (ids.length === 0) return new Map();
-  const users = await manager.find(ApiUser, { select: { id: true, name: true }, where: { id: In(ids) } });
-  return new Map(users.map(({ id, name }) => [id, name]));
-}
-
-function usersAmong(authors: readonly By[]): string[] {
-  return [...new Set(authors)].filter((by): by is string => by !== null && by !== OPERATOR);
-}
-
-const whoIs =
-  (names: ReadonlyMap<string, string>): WhoIs =>
-  (by) => {
-    if (by === null) return null;
-    return by === OPERATOR ? { user_id: null, name: OPERATOR } : { user_id: by, name: names.get(by) ?? by };
-  };

@@ -1,16 +1,17 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { type EntityManager, MoreThan } from 'typeorm';
-import { type Caller, type Permission, PERMISSIONS } from '../platform/values/caller.js';
-import { decodeCursor, pageOf, type PageRequest } from '../platform/database/pages.js';
-import { notFound, Problem } from '../platform/values/problem.js';
-import { Config } from '../platform/config/config.js';
-import { UnitOfWork } from '../platform/database/unit-of-work.js';
+import { type EntityManager } from 'typeorm';
 import { Merchant } from '../merchants/merchant.entity.js';
-import { LoginCounts } from './login-limit.js';
-import { LoginLimit } from './login-limit.js';
+import { Config } from '../platform/config/config.js';
+import { Lists, loadFound, type PageRequest } from '../platform/database/lists.js';
+import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { loginQuota, loginUserQuota } from '../platform/rate-limits/rate-limiter.js';
+import { type Caller, type Permission, PERMISSIONS } from '../platform/values/caller.js';
+import { notFound, Problem } from '../platform/values/problem.js';
 import { ApiUser } from './api-user.entity.js';
 import { ApiUsersService } from './api-users.service.js';
+import { LoginCounts, LoginLimit } from './login-limit.js';
+import { Passwords } from './passwords.js';
+import { SessionsService } from './sessions.service.js';
 import {
   type ChangePasswordDto,
   type ChangeUserDto,
@@ -20,8 +21,6 @@ import {
   type UserPageDto,
   type UserWithPasswordDto,
 } from './user.dto.js';
-import { Passwords } from './passwords.js';
-import { SessionsService } from './sessions.service.js';
 
 /**
  * What a merchant does with its API users. A user changes only others that have no permission that it lacks, and gives
@@ -33,6 +32,7 @@ export class UsersService {
 
   constructor(
     private readonly unitOfWork: UnitOfWork,
+    private readonly lists: Lists,
     private readonly apiUsers: ApiUsersService,
     private readonly passwords: Passwords,
     private readonly sessions: SessionsService,
@@ -42,14 +42,14 @@ export class UsersService {
   ) {}
 
   /** Returns a page of the merchant's API users, oldest first. */
-  list({ merchantId }: Caller, { limit, cursor }: PageRequest): Promise<UserPageDto> {
-    const [after] = cursor === undefined ? [''] : decodeCursor('users', cursor, ['string']);
-    return this.unitOfWork.statement(async (manager) => {
-      const where = { merchantId, id: MoreThan(after) };
-      const rows = await manager.find(ApiUser, { where, order: { id: 'ASC' }, take: limit + 1 });
-      const { page, next_cursor } = pageOf('users', rows, limit, ({ id }) => [id]);
-      return { data: await this.#toDtos(manager, page), next_cursor };
-    });
+  list({ merchantId }: Caller, request: PageRequest): Promise<UserPageDto> {
+    return this.lists.page(merchantId, request, () => ({
+      name: 'users',
+      table: 'api_users',
+      order: 'ASC',
+      ranges: [{ index: 'ix_api_users_merchant', prefix: [] }],
+      present: async (manager, found) => this.#toDtos(manager, await loadFound(manager, ApiUser, merchantId, found)),
+    }));
   }
 
   /** @throws Problem not_found, also for a user of another merchant. */

@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import { Clock } from '../platform/values/time.js';
 import { ALL_MERCHANTS, sweptMerchants } from '../platform/database/by-merchant.js';
 import { readInstant } from '../platform/database/rows.js';
-import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { type DatedTask, doEach, LIMIT_OF_ONE, progressOf, type SweepProgress } from '../platform/database/sweep.js';
-import { ownerKey, type Wallet, type WalletOwner } from './wallet.entity.js';
+import { UnitOfWork } from '../platform/database/unit-of-work.js';
+import { Clock } from '../platform/values/time.js';
 import { loadExpired } from './wallet-credits.js';
+import { ownerKey, type Wallet, type WalletOwner } from './wallet.entity.js';
 import { WalletStore } from './wallet.store.js';
 
 /** How many expired credits are looked up at a time, and how many of a wallet one transaction writes off. */

@@ -1,39 +1,19 @@
 import { Injectable } from '@nestjs/common';
-import { type EntityManager, In } from 'typeorm';
+import { EntityManager, In } from 'typeorm';
 import { MerchantsService } from '../merchants/merchants.service.js';
-import {
-  decodeCursor,
-  encodeCursor,
-  type DatedList,
-  type DatedRow,
-  findDated,
-  loadFound,
-  type Period,
-  type Position,
-  positionOf,
-  scanPage,
-} from '../platform/database/pages.js';
-import { UnitOfWork } from '../platform/database/unit-of-work.js';
+import { Found, Lists, loadFound, Period } from '../platform/database/lists.js';
 import { startOfDay } from '../platform/values/calendar-days.js';
 import { Clock } from '../platform/values/time.js';
-import { type CustomerCreditPageDto, type ListCreditsDto } from './credit.dto.js';
+import { CustomerCreditPageDto, ListCreditsDto } from './credit.dto.js';
 import { Credit } from './credit.entity.js';
 import { readNames } from './external-names.js';
 import { nameable, toCreditDto } from './wallet.dto.js';
 import { Wallet } from './wallet.entity.js';
 
-const LIST = 'credits';
-const OPEN = {
-  table: 'cashback_credits',
-  column: 'expires_at',
-  order: 'ASC',
-  ranges: [{ index: 'ix_cashback_credits_merchant', prefix: [['is_open = 1']] }],
-} satisfies Partial<DatedList>;
-
 @Injectable()
 export class CreditListingService {
   constructor(
-    private readonly unitOfWork: UnitOfWork,
+    private readonly lists: Lists,
     private readonly merchants: MerchantsService,
     private readonly clock: Clock,
   ) {}
@@ -43,30 +23,28 @@ export class CreditListingService {
    *
    * @throws Problem validation_failed if the cursor is not one of this list.
    */
-  async list(merchantId: string, filter: ListCreditsDto): Promise<CustomerCreditPageDto> {
+  async list(merchantId: string, request: ListCreditsDto): Promise<CustomerCreditPageDto> {
     const { timeZone } = await this.merchants.policyOf(merchantId);
-    const { store, limit, cursor } = filter;
-    const start = cursor === undefined ? undefined : decodeCursor(LIST, cursor, ['number', 'string']);
-    return this.unitOfWork.snapshot(async (manager) => {
-      const period = expiriesOf(filter, timeZone, this.clock.now(merchantId));
-      const { page, next } = await scanPage<DatedRow, Position>({
-        limit,
-        after: start,
-        keyOf: positionOf,
-        read: (after, count) => findDated(manager, { ...OPEN, merchantId, period, after, limit: count }),
-        select: (found) => (store === undefined ? found : selectOfStore(manager, merchantId, found, store)),
-      });
-      const credits = await loadFound(manager, Credit, merchantId, page);
-      const names = await readNames(manager, merchantId, credits.map(nameable));
-      const wallets = await readDocuments(manager, merchantId, credits);
-      return {
-        data: credits.map((credit) => {
+    const { store } = request;
+    return this.lists.page(merchantId, request, () => ({
+      name: 'credits',
+      table: 'cashback_credits',
+      instant: 'expires_at',
+      order: 'ASC',
+      timeZone,
+      ranges: [{ index: 'ix_cashback_credits_merchant', prefix: [['is_open = 1']] }],
+      period: expiriesOf(request, timeZone, this.clock.now(merchantId)),
+      ...(store !== undefined && { select: (manager, found) => selectOfStore(manager, merchantId, found, store) }),
+      present: async (manager, found) => {
+        const credits = await loadFound(manager, Credit, merchantId, found);
+        const names = await readNames(manager, merchantId, credits.map(nameable));
+        const documents = await readDocuments(manager, merchantId, credits);
+        return credits.map((credit) => {
           const { walletId: wallet_id } = credit;
-          return { ...toCreditDto(credit, names, timeZone), wallet_id, document: wallets.get(wallet_id)! };
-        }),
-        next_cursor: next === undefined ? null : encodeCursor(LIST, next),
-      };
-    });
+          return { ...toCreditDto(credit, names, timeZone), wallet_id, document: documents.get(wallet_id)! };
+        });
+      },
+    }));
   }
 }
 
@@ -82,10 +60,9 @@ function expiriesOf({ expires_from: from, expires_to: to }: ListCreditsDto, time
 async function selectOfStore(
   manager: EntityManager,
   merchantId: string,
-  found: DatedRow[],
+  found: readonly Found[],
   store: string,
-): Promise<DatedRow[]> {
-  if (found.length === 0) return [];
+): Promise<Found[]> {
   const rows = await manager.query<{ id: string }[]>(
     'SELECT id FROM cashback_credits WHERE merchant_id = ? AND id IN (?) AND store = ?',
     [merchantId, found.map(({ id }) => id), store],

@@ -1,6 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
-import { PageQueryDto } from '../platform/http/page-query.dto.js';
+import { Column } from '../platform/http/csv.js';
+import { ListQueryDto } from '../platform/http/page-query.dto.js';
 import { IsCallerId, IsDay } from '../platform/http/validators.js';
 import { ApiId, ApiMoney, InOrder } from '../platform/openapi/decorators.js';
 
@@ -92,7 +93,7 @@ export class CreditPageDto {
 }
 
 /** Filters for the open credits of all customers. A credit must match all of them. */
-export class ListCreditsDto extends PageQueryDto {
+export class ListCreditsDto extends ListQueryDto {
   /** With an `expires_on` of this day or later. */
   @IsOptional()
   @IsDay()
@@ -129,3 +130,9 @@ export class CustomerCreditPageDto {
   /** The `cursor` for the next page; null on the last page. */
   readonly next_cursor!: string | null;
 }
+
+/** The columns of the list as CSV. */
+export const CREDIT_COLUMNS: readonly Column[] = [
+  ...(['document', 'expires_on', 'available_on', 'amount', 'remaining', 'held', 'store', 'source.type'] as const),
+  ...(['source.external_id', 'source.reason', 'id'] as const),
+];

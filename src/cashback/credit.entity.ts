@@ -1,5 +1,5 @@
-import { Entity, ForeignKey, Index, Column } from 'typeorm';
-import { CentsColumn, IdColumn, PrimaryId, InstantColumn, TextColumn } from '../platform/database/columns.js';
+import { Column, Entity, ForeignKey, Index } from 'typeorm';
+import { CentsColumn, IdColumn, InstantColumn, PrimaryId, TextColumn } from '../platform/database/columns.js';
 import { Wallet } from './wallet.entity.js';
 
 /** The amount of one credit that a pending order holds. Deleted when it is redeemed or released. */

@@ -1,21 +1,17 @@
 import { Injectable } from '@nestjs/common';
-import { type EntityManager } from 'typeorm';
+import { EntityManager } from 'typeorm';
 import { MerchantsService } from '../merchants/merchants.service.js';
-import { decodeCursor, encodeCursor, scanPage } from '../platform/database/pages.js';
-import { columnNames, type Row, toEntity } from '../platform/database/rows.js';
-import { UnitOfWork } from '../platform/database/unit-of-work.js';
+import { Lists, loadFound } from '../platform/database/lists.js';
 import { parseMoney } from '../platform/values/money.js';
 import { Clock } from '../platform/values/time.js';
 import { bringUpToDate, nextExpiries, readAt } from './wallet-sums.js';
-import { type CustomerPageDto, type ListCustomersDto, toCustomerDto } from './wallet.dto.js';
+import { CustomerPageDto, ListCustomersDto, toCustomerDto } from './wallet.dto.js';
 import { Wallet } from './wallet.entity.js';
-
-const LIST = 'customers';
 
 @Injectable()
 export class CustomersService {
   constructor(
-    private readonly unitOfWork: UnitOfWork,
+    private readonly lists: Lists,
     private readonly merchants: MerchantsService,
     private readonly clock: Clock,
   ) {}
@@ -25,46 +21,34 @@ export class CustomersService {
    *
    * @throws Problem validation_failed if the cursor is not one of this list.
    */
-  async list(
-    merchantId: string,
-    { balance_minimum: minimum, limit, cursor }: ListCustomersDto,
-  ): Promise<CustomerPageDto> {
+  async list(merchantId: string, request: ListCustomersDto): Promise<CustomerPageDto> {
     const { timeZone } = await this.merchants.policyOf(merchantId);
-    const minimumCents = minimum === undefined ? 0 : parseMoney(minimum);
-    const after = cursor === undefined ? undefined : decodeCursor(LIST, cursor, ['string'])[0];
-    return this.unitOfWork.snapshot(async (manager) => {
+    const minimumCents = request.balance_minimum === undefined ? 0 : parseMoney(request.balance_minimum);
+    return this.lists.page(merchantId, request, () => {
       const now = this.clock.now(merchantId);
-      const { page, next } = await scanPage<Wallet, string>({
-        limit,
-        after,
-        keyOf: ({ id }) => id,
-        read: (last, count) => readWallets(manager, merchantId, last, count),
-        select: (wallets) => selectWallets(manager, wallets, minimumCents, now),
-      });
-      const expiries = await nextExpiries(manager, page, now);
-      const orders = await lastOrders(manager, merchantId, page);
+      const wallets = new Map<string, Wallet>();
       return {
-        data: page.map((wallet) =>
-          toCustomerDto(wallet, expiries.get(wallet.id), orders.get(wallet.id) ?? null, timeZone),
-        ),
-        next_cursor: next === undefined ? null : encodeCursor(LIST, [next]),
+        name: 'customers',
+        table: 'wallets',
+        order: 'ASC',
+        timeZone,
+        ranges: [{ index: 'ix_wallets_merchant', prefix: [] }],
+        select: async (manager, found) => {
+          const read = await loadFound(manager, Wallet, merchantId, found);
+          for (const wallet of await selectWallets(manager, read, minimumCents, now)) wallets.set(wallet.id, wallet);
+          return found.filter(({ id }) => wallets.has(id));
+        },
+        present: async (manager, found) => {
+          const page = found.map(({ id }) => wallets.get(id)!);
+          const expiries = await nextExpiries(manager, page, now);
+          const orders = await lastOrders(manager, merchantId, page);
+          return page.map((wallet) =>
+            toCustomerDto(wallet, expiries.get(wallet.id), orders.get(wallet.id) ?? null, timeZone),
+          );
+        },
       };
     });
   }
-}
-
-async function readWallets(
-  manager: EntityManager,
-  merchantId: string,
-  after: string | undefined,
-  count: number,
-): Promise<Wallet[]> {
-  const rows = await manager.query<Row[]>(
-    `SELECT ${columnNames(manager, Wallet).join(', ')} FROM wallets FORCE INDEX (ix_wallets_merchant)
-      WHERE merchant_id = ? AND id > ? ORDER BY id LIMIT ?`,
-    [merchantId, after ?? '', count],
-  );
-  return rows.map((row) => toEntity(manager, Wallet, row));
 }
 
 /** Returns the wallets that have at least the minimum, or something if that is 0, with their current sums. */

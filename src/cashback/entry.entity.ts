@@ -1,5 +1,4 @@
 import { Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
-import type { By } from '../platform/values/caller.js';
 import {
   ByColumn,
   CentsColumn,
@@ -9,6 +8,7 @@ import {
   TextColumn,
   WordColumn,
 } from '../platform/database/columns.js';
+import type { By } from '../platform/values/caller.js';
 import { Credit } from './credit.entity.js';
 import { Wallet } from './wallet.entity.js';
 

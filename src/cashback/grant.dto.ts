@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
-import { ByDto } from '../auth/by.dto.js';
-import { type WhoIs } from '../auth/user-names.service.js';
+import { ByDto, byOf } from '../auth/by.dto.js';
+import { Column } from '../platform/http/csv.js';
 import { CreatedQueryDto } from '../platform/http/page-query.dto.js';
 import {
   ApiMetadata,
@@ -226,7 +226,7 @@ export function readGrant(request: CreateGrantDto): NamedGrant {
   };
 }
 
-export function toGrantDto(state: GrantState, whoIs: WhoIs): GrantDto {
+export function toGrantDto(state: GrantState): GrantDto {
   const { grant, credit, document, timeZone, remainingCents, heldCents } = state;
   return {
     id: credit.id,
@@ -246,9 +246,25 @@ export function toGrantDto(state: GrantState, whoIs: WhoIs): GrantDto {
     available_on: dayOf(credit.availableAt, timeZone),
     expires_on: expiresOn(credit.expiresAt, timeZone),
     created_at: credit.createdAt,
-    created_by: whoIs(grant.createdBy)!,
+    created_by: byOf(grant.createdBy),
     voided_at: grant.voidedAt,
-    voided_by: whoIs(grant.voidedBy),
+    voided_by: byOf(grant.voidedBy),
     void_reason: grant.voidReason,
   };
 }
+
+/** The columns of the list as CSV. */
+export const GRANT_COLUMNS: readonly Column[] = [
+  ...([
+    'external_id',
+    'created_at',
+    'created_by.name',
+    'store',
+    'document',
+    'amount',
+    'remaining',
+    'voided',
+    'available_on',
+  ] as const),
+  ...(['expires_on', 'reason', 'note', 'voided_at', 'voided_by.name', 'void_reason', 'metadata', 'id'] as const),
+];

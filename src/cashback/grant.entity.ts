@@ -1,6 +1,5 @@
 import { Column, Entity, ForeignKey, Index } from 'typeorm';
-import type { By } from '../platform/values/caller.js';
-import type { Metadata } from '../platform/values/texts.js';
+import { Merchant } from '../merchants/merchant.entity.js';
 import {
   ByColumn,
   CentsColumn,
@@ -12,7 +11,8 @@ import {
   PrimaryId,
   TextColumn,
 } from '../platform/database/columns.js';
-import { Merchant } from '../merchants/merchant.entity.js';
+import type { By } from '../platform/values/caller.js';
+import type { Metadata } from '../platform/values/texts.js';
 import { Credit } from './credit.entity.js';
 
 /**

@@ -1,29 +1,29 @@
 import { Body, Get, HttpCode, Post, Query, Res } from '@nestjs/common';
 import { ApiBody } from '@nestjs/swagger';
 import { type Response } from 'express';
-import { UserNames } from '../auth/user-names.service.js';
 import { Heavy, LocksRows } from '../platform/http/admission.js';
-import { MerchantController, CurrentCaller, IdParam, MerchantId, Requires } from '../platform/http/decorators.js';
+import { CurrentCaller, IdParam, MerchantController, MerchantId, Requires } from '../platform/http/decorators.js';
+import { ListFile } from '../platform/http/response.interceptor.js';
 import { markCreated } from '../platform/http/responses.js';
 import { ApiCreated, ApiProblems } from '../platform/openapi/decorators.js';
 import { type Caller } from '../platform/values/caller.js';
 import { GrantListingService } from './grant-listing.service.js';
 import {
   CreateGrantDto,
+  GRANT_COLUMNS,
   GrantDto,
   GrantPageDto,
   ListGrantsDto,
-  VoidGrantDto,
   readGrant,
   toGrantDto,
+  VoidGrantDto,
 } from './grant.dto.js';
-import { GrantsService, type GrantState } from './grants.service.js';
+import { GrantsService } from './grants.service.js';
 
 @MerchantController('grants', 'wallets')
 export class GrantsController {
   constructor(
     private readonly grants: GrantsService,
-    private readonly names: UserNames,
     private readonly listing: GrantListingService,
   ) {}
 
@@ -46,7 +46,7 @@ export class GrantsController {
   ): Promise<GrantDto> {
     const { credit, replayed } = await this.grants.grant(merchantId, { ...readGrant(body), by });
     markCreated(response, `/grants/${credit.id}`, replayed);
-    return this.#view(await this.grants.get(merchantId, credit.id));
+    return toGrantDto(await this.grants.get(merchantId, credit.id));
   }
 
   /**
@@ -58,7 +58,7 @@ export class GrantsController {
   @Get()
   @Requires('reports')
   @Heavy()
-  @ApiProblems.query()
+  @ListFile('grants', GRANT_COLUMNS, GrantPageDto)
   listGrants(@MerchantId() merchantId: string, @Query() query: ListGrantsDto): Promise<GrantPageDto> {
     return this.listing.list(merchantId, query);
   }
@@ -72,7 +72,7 @@ export class GrantsController {
   @Requires()
   @ApiProblems.read()
   async getGrant(@MerchantId() merchantId: string, @IdParam('The grant') id: string): Promise<GrantDto> {
-    return this.#view(await this.grants.get(merchantId, id));
+    return toGrantDto(await this.grants.get(merchantId, id));
   }
 
   /**
@@ -93,10 +93,6 @@ export class GrantsController {
     @IdParam('The grant') creditId: string,
     @Body() { reason }: VoidGrantDto,
   ): Promise<GrantDto> {
-    return this.#view(await this.grants.void(merchantId, { creditId }, apiUserId, reason));
-  }
-
-  async #view(state: GrantState): Promise<GrantDto> {
-    return toGrantDto(state, await this.names.of([state.grant.createdBy, state.grant.voidedBy]));
+    return toGrantDto(await this.grants.void(merchantId, { creditId }, apiUserId, reason));
   }
 }

@@ -1,20 +1,26 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { OPERATOR } from '../platform/values/caller.js';
-import { Clock } from '../platform/values/time.js';
-import { type NewFeedEvent } from '../platform/values/domain-event.js';
-import { sumCents } from '../platform/values/money.js';
-import { externalIdConflict, notFound, Problem } from '../platform/values/problem.js';
+import { MerchantsService } from '../merchants/merchants.service.js';
+import { type Policy } from '../merchants/policy.js';
 import { inColumn } from '../platform/database/by-merchant.js';
 import { violatedUniqueKey } from '../platform/database/errors.js';
 import { columnNames, insertRows, type Row, toEntity } from '../platform/database/rows.js';
-import { AGAIN, isDone, type Outcome, outcomeOf, type Shared } from '../platform/database/shared.js';
-import { SharedStatements, type SharedUseCases } from '../platform/database/shared.js';
+import {
+  AGAIN,
+  isDone,
+  type Outcome,
+  outcomeOf,
+  type Shared,
+  SharedStatements,
+  type SharedUseCases,
+} from '../platform/database/shared.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
-import { MerchantsService } from '../merchants/merchants.service.js';
-import { type Policy } from '../merchants/policy.js';
+import { OPERATOR } from '../platform/values/caller.js';
+import { type NewFeedEvent } from '../platform/values/domain-event.js';
+import { sumCents } from '../platform/values/money.js';
+import { externalIdConflict, notFound, Problem } from '../platform/values/problem.js';
+import { Clock } from '../platform/values/time.js';
 import { Credit } from './credit.entity.js';
-import { Grant } from './grant.entity.js';
 import {
   type GrantContent,
   refuseAboveMaximum,
@@ -24,11 +30,12 @@ import {
   validityOfGrant,
 } from './grant-content.js';
 import { GrantTotals } from './grant-totals.js';
+import { Grant } from './grant.entity.js';
 import { Replays } from './replay.js';
-import { grantEvent } from './wallet-events.js';
 import { type WalletAggregate } from './wallet-aggregate.js';
-import { unlessRefused, WalletStore } from './wallet.store.js';
+import { grantEvent } from './wallet-events.js';
 import { ownerKey, type WalletOwner } from './wallet.entity.js';
+import { unlessRefused, WalletStore } from './wallet.store.js';
 
 /** What identifies a grant of a merchant. */
 export type GrantKey = Pick<Grant, 'creditId'> | Pick<Grant, 'externalId'>;

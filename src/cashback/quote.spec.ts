@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { MAX_CENTS, parseMoney } from '../platform/values/money.js';
 import { EXAMPLE_RATES, QUOTE_EXAMPLES } from '../../test/support/quote-examples.js';
 import { DEFAULT_POLICY, type Policy } from '../merchants/policy.js';
+import { MAX_CENTS, parseMoney } from '../platform/values/money.js';
 import {
   cashbackToReceive,
   earnAmountProblem,

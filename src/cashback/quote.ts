@@ -1,6 +1,6 @@
+import { isSamePaymentMethod, type Policy } from '../merchants/policy.js';
 import { formatMoney } from '../platform/values/money.js';
 import { type EarnLimitedBy, type LimitedBy, Problem } from '../platform/values/problem.js';
-import { isSamePaymentMethod, type Policy } from '../merchants/policy.js';
 import { type Validity, validityOf } from './validity.js';
 
 export interface RedeemableMaximum {

@@ -1,8 +1,8 @@
-import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { differing, type Fault } from '../platform/values/problem.js';
+import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
 import { Config } from '../platform/config/config.js';
 import { derivedKeys } from '../platform/config/signing-secrets.js';
+import { differing, type Fault } from '../platform/values/problem.js';
 
 /**
  * The canonical form of what a request asks for, by the names of its members: equivalent requests are equal. Money is

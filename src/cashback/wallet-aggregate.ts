@@ -1,9 +1,8 @@
 import type { By } from '../platform/values/caller.js';
 import { newId } from '../platform/values/ids.js';
 import { exactCents, sumCents } from '../platform/values/money.js';
-import type { Credit } from './credit.entity.js';
+import type { Credit, Hold } from './credit.entity.js';
 import type { Entry, EntryKind } from './entry.entity.js';
-import type { Hold } from './credit.entity.js';
 import { returnEnd, type Validity } from './validity.js';
 import type { Wallet } from './wallet.entity.js';
 

@@ -1,7 +1,7 @@
 import type { EntityManager } from 'typeorm';
-import { exactCents, sumCents } from '../platform/values/money.js';
 import { inColumn } from '../platform/database/by-merchant.js';
 import { columnNames, type Row, toEntity } from '../platform/database/rows.js';
+import { exactCents, sumCents } from '../platform/values/money.js';
 import { Credit } from './credit.entity.js';
 import { byExpiry, type Claim, freeCents, type WalletAggregate } from './wallet-aggregate.js';
 import type { Wallet } from './wallet.entity.js';

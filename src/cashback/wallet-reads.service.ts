@@ -1,9 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { type EntityManager, LessThan, MoreThan } from 'typeorm';
-import { readUserNames } from '../auth/user-names.service.js';
+import { type EntityManager, In, MoreThan } from 'typeorm';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import { ALL_MERCHANTS } from '../platform/database/by-merchant.js';
-import { decodeCursor, pageOf, type PageRequest } from '../platform/database/pages.js';
+import { Lists, loadFound, type PageRequest } from '../platform/database/lists.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { notFound } from '../platform/values/problem.js';
 import { Clock } from '../platform/values/time.js';
@@ -13,7 +12,6 @@ import { Entry } from './entry.entity.js';
 import { type ExpiringReportDto } from './expiring.dto.js';
 import { expiringByMonth } from './expiring.js';
 import { readNames } from './external-names.js';
-import { type CreditPosition, openCredits } from './wallet-credits.js';
 import { summarize, type WalletSummary } from './wallet-sums.js';
 import {
   type EntryDto,
@@ -36,6 +34,7 @@ type ShownWallet = WalletDto & { time_zone: string; open_credits: number; credit
 export class WalletReadsService {
   constructor(
     private readonly unitOfWork: UnitOfWork,
+    private readonly lists: Lists,
     private readonly merchants: MerchantsService,
     private readonly clock: Clock,
   ) {}
@@ -64,9 +63,23 @@ export class WalletReadsService {
    */
   async credits(merchantId: string, walletId: string, page: PageRequest): Promise<CreditPageDto> {
     const { timeZone } = await this.merchants.policyOf(merchantId);
-    return this.unitOfWork.snapshot(async (manager) =>
-      this.#credits(manager, await find(manager, { id: walletId, merchantId }), timeZone, page),
-    );
+    return this.lists.page(merchantId, page, async (manager) => {
+      await find(manager, { id: walletId, merchantId });
+      return {
+        name: `credits ${walletId}`,
+        table: 'cashback_credits',
+        instant: 'expires_at',
+        number: 'seq',
+        order: 'ASC',
+        ranges: [{ index: 'ix_cashback_credits_expiry', prefix: [['wallet_id = ?', walletId], ['is_open = 1']] }],
+        period: { from: this.clock.now(merchantId).getTime() + 1, to: Infinity },
+        present: async (_, found) => {
+          const credits = await loadFound(manager, Credit, merchantId, found);
+          const names = await readNames(manager, merchantId, credits.map(nameable));
+          return credits.map((credit) => toCreditDto(credit, names, timeZone));
+        },
+      };
+    });
   }
 
   /** Returns what expires in this month and the following ones. @throws Problem not_found, as `get`. */
@@ -84,20 +97,23 @@ export class WalletReadsService {
    *
    * @throws Problem not_found, also for a wallet of another merchant; validation_failed if the cursor is not valid.
    */
-  entries(merchantId: string, walletId: string, { limit, cursor }: PageRequest): Promise<EntryPageDto> {
-    return this.unitOfWork.snapshot(async (manager) => {
-      const wallet = await find(manager, { id: walletId, merchantId });
-      const list = `entries ${walletId}`;
-      const [before = wallet.lastSeq + 1] = cursor === undefined ? [] : decodeCursor(list, cursor, ['number']);
-      const where = { walletId, merchantId, seq: LessThan(before) };
-      const found = await manager.find(Entry, { where, order: { seq: 'DESC' }, take: limit + 1 });
-      const { page, next_cursor } = pageOf(list, found, limit, ({ seq }) => [seq]);
-      const names = await readNames(manager, merchantId, page);
-      const whoIs = await readUserNames(
-        manager,
-        page.map(({ madeBy }) => madeBy),
-      );
-      return { data: page.map((entry) => toEntryDto(entry, names, whoIs)), next_cursor };
+  entries(merchantId: string, walletId: string, page: PageRequest): Promise<EntryPageDto> {
+    return this.lists.page(merchantId, page, async (manager) => {
+      await find(manager, { id: walletId, merchantId });
+      return {
+        name: `entries ${walletId}`,
+        table: 'cashback_entries',
+        number: 'seq',
+        id: 'seq',
+        order: 'DESC',
+        ranges: [{ index: 'PRIMARY', prefix: [['wallet_id = ?', walletId]] }],
+        present: async (_, found) => {
+          const where = { walletId, merchantId, seq: In(found.map(({ tie }) => tie)) };
+          const entries = await manager.find(Entry, { where, order: { seq: 'DESC' } });
+          const names = await readNames(manager, merchantId, entries);
+          return entries.map((entry) => toEntryDto(entry, names));
+        },
+      };
     });
   }
 
@@ -123,37 +139,16 @@ export class WalletReadsService {
         id,
         time_zone: timeZone,
         open_credits: await manager.countBy(Credit, open),
-        credits: (await this.#credits(manager, { id, merchantId }, timeZone, { limit })).data,
       };
     });
+    const { data: credits } = await this.credits(merchantId, shown.id, { limit });
     const { data: entries } = await this.entries(merchantId, shown.id, { limit });
-    return { ...shown, entries };
-  }
-
-  async #credits(
-    manager: EntityManager,
-    wallet: Pick<Wallet, 'id' | 'merchantId'>,
-    timeZone: string,
-    { limit, cursor }: PageRequest,
-  ): Promise<CreditPageDto> {
-    const list = `credits ${wallet.id}`;
-    const after = cursor === undefined ? undefined : positionOf(list, cursor);
-    const now = this.clock.now(wallet.merchantId);
-    const [found = []] = await openCredits(manager, [{ wallet, now, after, limit: limit + 1, availableOnly: false }]);
-    const { page, next_cursor } = pageOf(list, found, limit, ({ expiresAt, seq }) => [+expiresAt, seq]);
-    const names = await readNames(manager, wallet.merchantId, page.map(nameable));
-    return { data: page.map((credit) => toCreditDto(credit, names, timeZone)), next_cursor };
+    return { ...shown, credits, entries };
   }
 
   #summary(manager: EntityManager, owner: WalletOwner): Promise<WalletSummary | null> {
     return summarize(manager, owner, this.clock.now(owner.merchantId));
   }
-}
-
-/** @throws Problem validation_failed if the cursor is not valid. */
-function positionOf(list: string, cursor: string): CreditPosition {
-  const [at, seq] = decodeCursor(list, cursor, ['number', 'number']);
-  return { expiresAt: new Date(at), seq };
 }
 
 /** @throws Problem not_found. */

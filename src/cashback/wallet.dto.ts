@@ -1,8 +1,8 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
-import { ByDto } from '../auth/by.dto.js';
-import { type WhoIs } from '../auth/user-names.service.js';
-import { PageQueryDto } from '../platform/http/page-query.dto.js';
+import { ByDto, byOf } from '../auth/by.dto.js';
+import { Column } from '../platform/http/csv.js';
+import { ListQueryDto } from '../platform/http/page-query.dto.js';
 import { IsDocument, IsMoney } from '../platform/http/validators.js';
 import { ApiId, ApiMoney, InOrder } from '../platform/openapi/decorators.js';
 import { dayOf } from '../platform/values/calendar-days.js';
@@ -108,7 +108,7 @@ export class WalletDto {
 }
 
 /** Filters for customers. */
-export class ListCustomersDto extends PageQueryDto {
+export class ListCustomersDto extends ListQueryDto {
   /**
    * Customers whose `available`, `pending` and `held` add up to this amount or more. Without it, or with `0.00`,
    * customers who only have a debt are listed too.
@@ -308,7 +308,7 @@ export const nameable = ({ id: creditId, orderId, movedOrderId, refundId }: Cred
   refundId,
 });
 
-export function toEntryDto(entry: Entry, { orders, refunds, grants }: ExternalNames, whoIs: WhoIs): EntryDto {
+export function toEntryDto(entry: Entry, { orders, refunds, grants }: ExternalNames): EntryDto {
   const { orderId, refundId, creditId } = entry;
   const grant = grants.get(creditId ?? '');
   return {
@@ -327,7 +327,7 @@ export function toEntryDto(entry: Entry, { orders, refunds, grants }: ExternalNa
     reason: grant?.reason ?? null,
     effective_at: entry.effectiveAt,
     created_at: entry.createdAt,
-    by: whoIs(entry.madeBy),
+    by: byOf(entry.madeBy),
     store: entry.store,
   };
 }
@@ -359,3 +359,9 @@ function toSourceDto(credit: Credit, names: ExternalNames): CreditSourceDto {
     return { type: 'grant', id, external_id: names.grants.get(id)?.externalId ?? id, reason, return: false };
   return { type: 'order', id: orderId, external_id: names.orders.get(orderId) ?? orderId, reason: null, return: false };
 }
+
+/** The columns of the list as CSV. */
+export const CUSTOMER_COLUMNS: readonly Column[] = [
+  ...(['document', 'available', 'pending', 'held', 'debt', 'next_expiry.amount', 'next_expiry.expires_on'] as const),
+  ...(['last_order_at', 'wallet_id'] as const),
+];

@@ -1,6 +1,6 @@
 import { Column, Entity, ForeignKey, Index } from 'typeorm';
-import { CentsColumn, IdColumn, InstantColumn, PrimaryId, WordColumn } from '../platform/database/columns.js';
 import { Merchant } from '../merchants/merchant.entity.js';
+import { CentsColumn, IdColumn, InstantColumn, PrimaryId, WordColumn } from '../platform/database/columns.js';
 
 /** A customer of a merchant. */
 export interface WalletOwner {

@@ -1,14 +1,22 @@
-import { Get, Query, Body, HttpCode, Post } from '@nestjs/common';
+import { Body, Get, HttpCode, Post, Query } from '@nestjs/common';
 import { Heavy } from '../platform/http/admission.js';
-import { MerchantController, MerchantId, IdParam, Requires } from '../platform/http/decorators.js';
+import { IdParam, MerchantController, MerchantId, Requires } from '../platform/http/decorators.js';
 import { PageQueryDto } from '../platform/http/page-query.dto.js';
+import { ListFile } from '../platform/http/response.interceptor.js';
 import { ApiProblems } from '../platform/openapi/decorators.js';
 import { CreditListingService } from './credit-listing.service.js';
-import { CustomerCreditPageDto, ListCreditsDto, CreditPageDto } from './credit.dto.js';
+import { CREDIT_COLUMNS, CreditPageDto, CustomerCreditPageDto, ListCreditsDto } from './credit.dto.js';
 import { CustomersService } from './customers.service.js';
 import { ExpiringReportDto, WalletExpiringQueryDto } from './expiring.dto.js';
 import { WalletReadsService } from './wallet-reads.service.js';
-import { CustomerPageDto, ListCustomersDto, EntryPageDto, SearchWalletDto, WalletDto } from './wallet.dto.js';
+import {
+  CUSTOMER_COLUMNS,
+  CustomerPageDto,
+  EntryPageDto,
+  ListCustomersDto,
+  SearchWalletDto,
+  WalletDto,
+} from './wallet.dto.js';
 
 @MerchantController('credits', 'wallets')
 export class CreditsController {
@@ -24,7 +32,7 @@ export class CreditsController {
   @Get()
   @Requires('reports')
   @Heavy()
-  @ApiProblems.query()
+  @ListFile('credits', CREDIT_COLUMNS, CustomerCreditPageDto)
   listCredits(@MerchantId() merchantId: string, @Query() query: ListCreditsDto): Promise<CustomerCreditPageDto> {
     return this.listing.list(merchantId, query);
   }
@@ -44,7 +52,7 @@ export class CustomersController {
   @Get()
   @Requires('reports')
   @Heavy()
-  @ApiProblems.query()
+  @ListFile('customers', CUSTOMER_COLUMNS, CustomerPageDto)
   listCustomers(@MerchantId() merchantId: string, @Query() query: ListCustomersDto): Promise<CustomerPageDto> {
     return this.customers.list(merchantId, query);
   }

@@ -1,14 +1,13 @@
 import { type EntityManager, In } from 'typeorm';
-import type { WalletData } from '../platform/values/domain-event.js';
-import { readUserNames, type WhoIs } from '../auth/user-names.service.js';
+import { byOf } from '../auth/by.dto.js';
 import { Credit } from '../cashback/credit.entity.js';
 import { Grant } from '../cashback/grant.entity.js';
 import { Wallet } from '../cashback/wallet.entity.js';
+import { OrderDto, toItemDto } from '../orders/order.dto.js';
 import { Order } from '../orders/order.entity.js';
-import { OrderDto } from '../orders/order.dto.js';
 import { RefundDto } from '../orders/refund.dto.js';
-import { authorsOf, toItemDto } from '../orders/order.dto.js';
 import { Refund } from '../orders/refund.entity.js';
+import type { WalletData } from '../platform/values/domain-event.js';
 import type { EventData, EventDto } from './event.dto.js';
 import type { FeedEvent } from './event.entity.js';
 
@@ -28,15 +27,13 @@ export async function toEventDtos(
   if (found.length === 0) return [];
   const events = await firstOf(manager, merchantId, found);
   const added = await readAdded(manager, merchantId, events);
-  const authors = [...events.map(({ madeBy }) => madeBy), ...[...added.orders.values()].flatMap(authorsOf)];
-  const whoIs = await readUserNames(manager, authors);
   return events.map((event) => ({
     id: `evt_${event.id}`,
     type: event.type,
     sequence: event.sequence,
     timestamp: event.occurredAt,
-    by: whoIs(event.madeBy),
-    data: dataOf(event, added, whoIs),
+    by: byOf(event.madeBy),
+    data: dataOf(event, added),
   }));
 }
 
@@ -110,8 +107,8 @@ const ORDER = {
   customerChangeReason: true,
 } as const;
 
-function dataOf({ data, madeBy }: FeedEvent, added: Added, whoIs: WhoIs): EventData {
-  if (data.wallet === undefined) return { order: withAdded(data.order, added, whoIs) };
+function dataOf({ data, madeBy }: FeedEvent, added: Added): EventData {
+  if (data.wallet === undefined) return { order: withAdded(data.order, added) };
   const walletOf = ({ id, ...sums }: WalletData) => ({ id, document: added.wallets.get(id)!.document, ...sums });
   const wallet = walletOf(data.wallet);
   if ('grant' in data) {
@@ -121,18 +118,18 @@ function dataOf({ data, madeBy }: FeedEvent, added: Added, whoIs: WhoIs): EventD
     return { ...data, grant, wallet };
   }
   if (!('order' in data)) return { ...data, wallet };
-  const order = withAdded(data.order, added, whoIs);
+  const order = withAdded(data.order, added);
   if ('previous_wallet' in data) return { ...data, order, wallet, previous_wallet: walletOf(data.previous_wallet) };
   if (!('refund' in data)) return { ...data, order, wallet };
   const { returned, reason, metadata } = added.refunds.get(data.refund.id)!;
   const { items, rest } = returned ?? { items: [], rest: false };
-  const told = { items, rest, reason, metadata: metadata ?? {}, created_by: whoIs(madeBy)! };
+  const told = { items, rest, reason, metadata: metadata ?? {}, created_by: byOf(madeBy) };
   return { ...data, order, refund: Object.assign(new RefundDto(), data.refund, told), wallet };
 }
 
 type Dated = Pick<OrderDto, 'id' | 'completed_at' | 'cancelled_at' | 'customer_changed_at'>;
 
-function withAdded<Stored extends Dated>(stored: Stored, { orders }: Added, whoIs: WhoIs) {
+function withAdded<Stored extends Dated>(stored: Stored, { orders }: Added) {
   const { completed_at, cancelled_at, customer_changed_at } = stored;
   const order = orders.get(stored.id)!;
   const { document, items, metadata, createdBy } = order;
@@ -141,11 +138,11 @@ function withAdded<Stored extends Dated>(stored: Stored, { orders }: Added, whoI
     document,
     items: items.map(toItemDto),
     metadata: metadata ?? {},
-    created_by: whoIs(createdBy)!,
-    completed_by: completed_at && whoIs(order.completedBy),
-    cancelled_by: cancelled_at && whoIs(order.cancelledBy),
+    created_by: byOf(createdBy),
+    completed_by: completed_at && byOf(order.completedBy),
+    cancelled_by: cancelled_at && byOf(order.cancelledBy),
     cancel_reason: cancelled_at && order.cancelReason,
-    customer_changed_by: customer_changed_at && whoIs(order.customerChangedBy),
+    customer_changed_by: customer_changed_at && byOf(order.customerChangedBy),
     customer_change_reason: customer_changed_at && order.customerChangeReason,
   });
 }

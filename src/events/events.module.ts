@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { AuthModule } from '../auth/auth.module.js';
 import { EventsController } from './events.controller.js';
 import { EventsService } from './events.service.js';
 import { RetentionService } from './retention.service.js';
@@ -18,5 +19,10 @@ const PROVIDERS = [
 ];
 
 /** Merchants' feeds of events, also pushed to their webhook endpoints. */
-@Module({ controllers: [EventsController, WebhooksController], providers: PROVIDERS, exports: PROVIDERS })
+@Module({
+  imports: [AuthModule],
+  controllers: [EventsController, WebhooksController],
+  providers: PROVIDERS,
+  exports: PROVIDERS,
+})
 export class EventsModule {}

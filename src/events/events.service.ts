@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { Between, type EntityManager, MoreThanOrEqual, In } from 'typeorm';
+import { Between, type EntityManager, In, MoreThanOrEqual } from 'typeorm';
+import { UserNames } from '../auth/user-names.service.js';
 import { EventFeed } from '../merchants/merchant.entity.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { type Fault, notFound, Problem, validationFailed } from '../platform/values/problem.js';
@@ -41,7 +42,10 @@ const ID = /^evt_([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 
 @Injectable()
 export class EventsService {
-  constructor(private readonly unitOfWork: UnitOfWork) {}
+  constructor(
+    private readonly unitOfWork: UnitOfWork,
+    private readonly names: UserNames,
+  ) {}
 
   /** Returns a page of at most 1 MiB. */
   async list(merchantId: string, query: ListEventsDto): Promise<EventPageDto> {
@@ -56,9 +60,9 @@ export class EventsService {
    *
    * @throws Problem events_expired if what follows `after` is no longer kept; validation_failed.
    */
-  read(merchantId: string, query: ListEventsDto): Promise<EventPageDto> {
+  async read(merchantId: string, query: ListEventsDto): Promise<EventPageDto> {
     const { limit, types } = query;
-    return this.unitOfWork.snapshot(async (manager) => {
+    const page = this.unitOfWork.snapshot(async (manager) => {
       const feed = await manager.findOneByOrFail(EventFeed, { merchantId });
       const { lastSequence } = feed;
       const after = await startOf(manager, feed, query);
@@ -72,6 +76,7 @@ export class EventsService {
       const next_after = data.length < found.length ? data.at(-1)!.sequence : upto;
       return { data, next_after, has_more: next_after < lastSequence };
     });
+    return this.names.fillIn(await page);
   }
 
   /** @param id such as `evt_0199c1f2-3c55-7a5e-9b52-6a2a0a3f6f10`. */

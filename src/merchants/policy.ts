@@ -21,8 +21,8 @@ export interface Rule {
 }
 
 /**
- * The cashback rules of a merchant: all that there is to say of a rule. Each order keeps a copy of those that were valid
- * at its creation, so only rules of cashback belong here; other settings are columns of `Merchant`.
+ * The cashback rules of a merchant: all that there is to say of each. An order keeps a copy of those that were valid at
+ * its creation, so only rules of cashback belong here; other settings are columns of `Merchant`.
  */
 export const RULES = {
   earnRateBps: { kind: 'rate', default: 500, says: 'Share of the paid amount that is earned as cashback.' },

@@ -2,6 +2,7 @@ import { type DynamicModule, type INestApplicationContext, Module } from '@nestj
 import { NestFactory } from '@nestjs/core';
 import { randomBytes } from 'node:crypto';
 
+import { UserNames } from '../auth/user-names.service.js';
 import { type Config, ConfigModule, loadProcessConfig } from '../platform/config/config.js';
 import { DatabaseServer } from '../platform/database/database-server.js';
 import { DatabaseModule } from '../platform/database/database.module.js';
@@ -45,7 +46,7 @@ export function runWithServices(command: Work): Promise<void> {
 async function withServices(work: Work): Promise<void> {
   // The command line signs nothing. Without the service's secret, nothing recognizes its grants after an erasure.
   // It counts no requests, so it needs no Redis.
-  const config = { ...loadProcessConfig({ JWT_SECRET: randomBytes(32).toString('hex') }), REDIS_URL: '' };
+  const config = { ...loadProcessConfig({ JWT_SECRET: randomBytes(32).toString('hex') }), REDIS_URL: undefined };
   const logger = new NestLogger(createLogger({ ...config, LOG_LEVEL: 'silent' }));
   const services = await NestFactory.createApplicationContext(AdminModule.with(config), {
     logger,
@@ -53,7 +54,7 @@ async function withServices(work: Work): Promise<void> {
   });
   try {
     const result = await work(services);
-    if (result !== undefined) printRecord(result as object);
+    if (result !== undefined) printRecord(await services.get(UserNames).fillIn(result as object));
   } finally {
     await services.close();
   }

@@ -2,7 +2,7 @@ import { Option } from 'commander';
 import { localTime } from '../platform/values/calendar-days.js';
 import { UUID } from '../platform/values/ids.js';
 import { formatMoney, formatPercent } from '../platform/values/money.js';
-import { csvOf } from '../reports/csv.js';
+import { csvOf } from '../platform/http/csv.js';
 import { wholeNumber } from './arguments.js';
 
 export type Row = Record<string, unknown>;
@@ -39,7 +39,8 @@ export function printAs(format: Format, rows: readonly Row[]): void {
   const columns = Object.keys(rows[0] ?? {});
   if (format === 'json') for (const row of rows) console.log(JSON.stringify(row));
   else if (format === 'table') for (const line of tableOf(columns, rows)) console.log(line);
-  else if (rows.length > 0) process.stdout.write(csvOf(columns, rows, format === 'csv-pt-BR' ? 'pt-BR' : undefined));
+  else if (rows.length > 0)
+    process.stdout.write(csvOf(columns, rows, { locale: format === 'csv-pt-BR' ? 'pt-BR' : undefined }));
 }
 
 /** The lists whose rows are looked up by their ID: a refund needs that of the order. */

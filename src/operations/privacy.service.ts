@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import { type EntityManager, In } from 'typeorm';
-import { readUserNames } from '../auth/user-names.service.js';
 import { availableOf } from '../cashback/balances.service.js';
 import { Credit } from '../cashback/credit.entity.js';
 import { Entry } from '../cashback/entry.entity.js';
@@ -16,7 +15,7 @@ import { toEventDtos } from '../events/event.mapper.js';
 import { WebhookEndpointsService } from '../events/webhook-endpoints.service.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import { type Erasure, ErasureService } from '../orders/erasure.service.js';
-import { authorsOf, toOrderDto, toRefundDto } from '../orders/order.dto.js';
+import { toOrderDto, toRefundDto } from '../orders/order.dto.js';
 import { Order } from '../orders/order.entity.js';
 import { Refund } from '../orders/refund.entity.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
@@ -79,15 +78,11 @@ async function ordersOf(
   const { merchantId } = owner;
   const ids = orders.map(({ id }) => id);
   const refunds = await inBatches(ids, (some) => manager.findBy(Refund, { merchantId, orderId: In(some) }));
-  const whoIs = await readUserNames(manager, [
-    ...orders.flatMap(authorsOf),
-    ...refunds.map(({ createdBy }) => createdBy),
-  ]);
   const available = (await availableOf(manager, [owner], now))(owner);
   const externalIds = new Map(orders.map(({ id, externalId }) => [id, externalId]));
   return {
-    orders: orders.map((order) => toOrderDto(order, available, now, whoIs)),
-    refunds: inOrder(refunds).map((refund) => toRefundDto(refund, externalIds.get(refund.orderId)!, whoIs)),
+    orders: orders.map((order) => toOrderDto(order, available, now)),
+    refunds: inOrder(refunds).map((refund) => toRefundDto(refund, externalIds.get(refund.orderId)!)),
   };
 }
 
@@ -106,12 +101,10 @@ async function cashbackOf(
   const names = await readNames(manager, merchantId, lines);
   const keys = [...names.grants.keys()].map((creditId) => ({ merchantId, creditId }));
   const grants = await inBatches(keys, (some) => readGrantStates(manager, some, timeZone, now));
-  const authors = grants.flatMap(({ grant }) => [grant.createdBy, grant.voidedBy]);
-  const whoIs = await readUserNames(manager, [...authors, ...entries.map(({ madeBy }) => madeBy)]);
   return {
     credits: inOrder(credits).map((credit) => toCreditDto(credit, names, timeZone)),
-    grants: grants.map((state) => toGrantDto(state, whoIs)).sort((a, b) => +a.created_at - +b.created_at),
-    entries: entries.map((entry) => toEntryDto(entry, names, whoIs)),
+    grants: grants.map(toGrantDto).sort((a, b) => +a.created_at - +b.created_at),
+    entries: entries.map((entry) => toEntryDto(entry, names)),
   };
 }
 

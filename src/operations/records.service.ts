@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import { readUserNames } from '../auth/user-names.service.js';
 import { Entry } from '../cashback/entry.entity.js';
 import { type OrderDto, toRefundDto } from '../orders/order.dto.js';
 import { Order } from '../orders/order.entity.js';
@@ -42,12 +41,8 @@ export class RecordsService {
     const where = { orderId, merchantId };
     const { refunds, entries } = await this.unitOfWork.snapshot(async (manager) => {
       const found = await manager.find(Refund, { where, order: { createdAt: 'DESC', id: 'DESC' }, take });
-      const whoIs = await readUserNames(
-        manager,
-        found.map(({ createdBy }) => createdBy),
-      );
       return {
-        refunds: found.map((refund) => toRefundDto(refund, stored.externalId, whoIs)),
+        refunds: found.map((refund) => toRefundDto(refund, stored.externalId)),
         entries: await manager.find(Entry, { where, order: { seq: 'DESC' }, take }),
       };
     });

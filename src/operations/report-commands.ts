@@ -1,5 +1,6 @@
 import { type INestApplicationContext } from '@nestjs/common';
 import { Command, Option } from 'commander';
+import { UserNames } from '../auth/user-names.service.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import { FrequentService } from '../reports/frequent.service.js';
 import { GrantsReportService } from '../reports/grants-report.service.js';
@@ -101,6 +102,6 @@ function print<Options>(options: ReportOptions & Options, read: Read<Options>): 
       if (format === 'table' && total !== undefined && data.length > 1)
         rows.push({ merchant_id: 'total', name, ...total });
     }
-    printAs(format, rows);
+    printAs(format, await services.get(UserNames).fillIn(rows));
   });
 }

@@ -1,18 +1,18 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { UserNames } from '../auth/user-names.service.js';
-import { ownerKey } from '../cashback/wallet.entity.js';
+import { byOf } from '../auth/by.dto.js';
 import { type WalletAggregate } from '../cashback/wallet-aggregate.js';
+import { ownerKey } from '../cashback/wallet.entity.js';
 import { WalletStore } from '../cashback/wallet.store.js';
-import { type Caller } from '../platform/values/caller.js';
-import { type HoldingOrder, notFound, validationFailed } from '../platform/values/problem.js';
-import { formatMoney } from '../platform/values/money.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
-import { CustomerChange } from './customer-change.entity.js';
+import { type Caller } from '../platform/values/caller.js';
+import { formatMoney } from '../platform/values/money.js';
+import { type HoldingOrder, notFound, validationFailed } from '../platform/values/problem.js';
 import { type ChangeCustomerDto, type CustomerChangeDto } from './customer-change.dto.js';
-import { Order } from './order.entity.js';
+import { CustomerChange } from './customer-change.entity.js';
 import { type AmendedContent, Origin, Versions } from './order-content.js';
-import { authorsOf, toOrderDto } from './order.dto.js';
+import { toOrderDto } from './order.dto.js';
+import { Order } from './order.entity.js';
 import { type LoadedOrder, OrderStore } from './order.store.js';
 
 /** An order with the locked wallets of its customer and of another one. */
@@ -37,7 +37,6 @@ export class CustomerChangesService {
     private readonly unitOfWork: UnitOfWork,
     private readonly orders: OrderStore,
     private readonly wallets: WalletStore,
-    private readonly names: UserNames,
   ) {}
 
   /** Amends an order to content of another customer. @throws Problem those of `Order.amend`. */
@@ -85,14 +84,13 @@ export class CustomerChangesService {
       };
       return { order, wallet: other, change, isNew: true };
     });
-    const whoIs = await this.names.of(authorsOf(order));
     return {
-      order: toOrderDto(order, wallet.availableCents, wallet.now, whoIs),
+      order: toOrderDto(order, wallet.availableCents, wallet.now),
       moved: formatMoney(change.movedCents),
       not_moved: formatMoney(order.lostCents),
       reason: order.customerChangeReason,
       created_at: change.createdAt,
-      created_by: whoIs(change.createdBy)!,
+      created_by: byOf(change.createdBy),
     };
   }
 

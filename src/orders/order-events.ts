@@ -1,5 +1,5 @@
 import type {} from '../auth/by.dto.js';
-import type { WhoIs } from '../auth/user-names.service.js';
+import type {} from '../auth/user-names.service.js';
 import { walletData } from '../cashback/wallet-events.js';
 import type { NewFeedEvent } from '../platform/values/domain-event.js';
 import type { OrderCashbackDto, OrderDto, ToRedeemDto } from './order.dto.js';
@@ -66,13 +66,11 @@ export function orderEvent(change: OrderChange): NewFeedEvent {
   return { type, ...about, data: { ...data, wallet } };
 }
 
-const nobody: WhoIs = () => null;
-
 const orderData = (order: Order, availableCents: number): OrderData =>
-  without(toOrderDto(order, availableCents, order.updatedAt, nobody), ORDER_ADDED);
+  without(toOrderDto(order, availableCents, order.updatedAt), ORDER_ADDED);
 
 const refundData = (refund: Refund, { externalId }: Order): RefundData =>
-  without(toRefundDto(refund, externalId, nobody), REFUND_ADDED);
+  without(toRefundDto(refund, externalId), REFUND_ADDED);
 
 function without<T extends object, Member extends keyof T>(dto: T, members: readonly Member[]): Without<T, Member> {
   const left = Object.entries(dto).filter(([name]) => !members.includes(name as Member));

@@ -1,19 +1,20 @@
 import { Injectable } from '@nestjs/common';
-import { UserNames } from '../auth/user-names.service.js';
 import { type WalletAggregate } from '../cashback/wallet-aggregate.js';
 import { type Caller } from '../platform/values/caller.js';
-import { parseMoney } from '../platform/values/money.js';
 import { isDocument } from '../platform/values/document.js';
+import { parseMoney } from '../platform/values/money.js';
 import { type Fault, validationFailed } from '../platform/values/problem.js';
 import { CustomerChangesService } from './customer-changes.service.js';
-import { type AmendOrderDto } from './order-requests.dto.js';
-import { type CancelOrderDto, type CompleteOrderDto, type SetRedemptionDto } from './order-requests.dto.js';
-import { type OrderDto } from './order.dto.js';
-import { type OrderUseCase, OrderTransactionsService } from './order-transactions.service.js';
-import { parsePaymentMethods, readContent } from './order-content.js';
+import { parsePaymentMethods, readContent, type Versions } from './order-content.js';
+import {
+  type AmendOrderDto,
+  type CancelOrderDto,
+  type CompleteOrderDto,
+  type SetRedemptionDto,
+} from './order-requests.dto.js';
+import { OrderTransactionsService, type OrderUseCase } from './order-transactions.service.js';
+import { type OrderDto, toOrderDto } from './order.dto.js';
 import { type Order } from './order.entity.js';
-import { type Versions } from './order-content.js';
-import { authorsOf, toOrderDto } from './order.dto.js';
 
 /**
  * What happens to an order until it is completed or cancelled. Repeating a request that has succeeded returns the same
@@ -24,7 +25,6 @@ export class OrderLifecycleService {
   constructor(
     private readonly transactions: OrderTransactionsService,
     private readonly customerChanges: CustomerChangesService,
-    private readonly names: UserNames,
   ) {}
 
   /** @throws Problem not_found, and those of `Order.hold`. */
@@ -56,8 +56,8 @@ export class OrderLifecycleService {
       },
     });
     const { document } = request;
-    if (!amended.result || document === undefined) return this.#view(amended);
-    return this.#view(await this.customerChanges.amend(caller, orderId, { ...content, document }, origin));
+    if (!amended.result || document === undefined) return viewOf(amended);
+    return viewOf(await this.customerChanges.amend(caller, orderId, { ...content, document }, origin));
   }
 
   /** @throws Problem not_found, and those of `Order.complete`. */
@@ -79,11 +79,7 @@ export class OrderLifecycleService {
   }
 
   async #run({ merchantId }: Caller, orderId: string, useCase: OrderUseCase<void>): Promise<OrderDto> {
-    return this.#view(await this.transactions.run(merchantId, orderId, useCase));
-  }
-
-  async #view({ order, wallet }: { order: Order; wallet: WalletAggregate }): Promise<OrderDto> {
-    return toOrderDto(order, wallet.availableCents, wallet.now, await this.names.of(authorsOf(order)));
+    return viewOf(await this.transactions.run(merchantId, orderId, useCase));
   }
 }
 
@@ -109,3 +105,6 @@ function refuseIdentity(order: Order, { external_id, document }: AmendOrderDto):
     });
   if (faults.length > 0) throw validationFailed(faults);
 }
+
+const viewOf = ({ order, wallet }: { order: Order; wallet: WalletAggregate }): OrderDto =>
+  toOrderDto(order, wallet.availableCents, wallet.now);

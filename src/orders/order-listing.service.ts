@@ -1,14 +1,32 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
-import { readUserNames } from '../auth/user-names.service.js';
+import { EntityManager } from 'typeorm';
 import { availableOf } from '../cashback/balances.service.js';
+import { MerchantsService } from '../merchants/merchants.service.js';
+import { type Condition, Found, IndexRange, Lists, loadFound, periodOf } from '../platform/database/lists.js';
+import { validationFailed } from '../platform/values/problem.js';
 import { Clock } from '../platform/values/time.js';
-import { type DatedRow, loadFound } from '../platform/database/pages.js';
-import { UnitOfWork } from '../platform/database/unit-of-work.js';
-import { type OrderPageDto } from './order-lists.dto.js';
+import { ListOrdersDto, OrderPageDto, SearchOrdersDto } from './order-lists.dto.js';
+import { COMPLETED_STATUSES, ORDER_STATUSES } from './order-transitions.js';
+import { toOrderDto } from './order.dto.js';
 import { Order } from './order.entity.js';
-import { authorsOf, toOrderDto } from './order.dto.js';
-import { cursorAfter, findPage, type OrderFilter } from './order-page.query.js';
+
+/** The orders to list. With `document`, only the status is a filter, and the request has its members in its body. */
+export type OrderFilter = ListOrdersDto & Partial<Pick<SearchOrdersDto, 'document'>>;
+
+/** What a list is sorted by, and the filters of that instant. */
+const SORTS = {
+  created: ['created_from', 'created_to'],
+  updated: ['updated_from', 'updated_to'],
+  completed: ['completed_from', 'completed_to'],
+} as const;
+type Sort = keyof typeof SORTS;
+
+/** Filters that exclude others, because no index has both. The first that a request has decides. */
+const EXCLUSIVE: [filters: readonly (keyof ListOrdersDto)[], excluded: readonly (keyof ListOrdersDto)[]][] = [
+  [['store'], ['external_id', 'status', ...SORTS.updated, ...SORTS.completed]],
+  [SORTS.updated, ['status', ...SORTS.created, ...SORTS.completed]],
+  [SORTS.completed, SORTS.created],
+];
 
 /** A page ends before its body exceeds this size, so that large orders do not exhaust the memory of the process. */
 const MAX_PAGE_BYTES = 1024 * 1024;
@@ -28,7 +46,8 @@ const FIRST_PART = 20;
 @Injectable()
 export class OrderListingService {
   constructor(
-    private readonly unitOfWork: UnitOfWork,
+    private readonly lists: Lists,
+    private readonly merchants: MerchantsService,
     private readonly clock: Clock,
   ) {}
 
@@ -37,21 +56,78 @@ export class OrderListingService {
    *
    * @throws Problem validation_failed if the cursor is not valid, or the filters cannot be combined.
    */
-  list(merchantId: string, filter: OrderFilter): Promise<OrderPageDto> {
-    return this.unitOfWork.snapshot(async (manager) => {
-      const now = this.clock.now(merchantId);
-      const found = await findPage(manager, merchantId, filter);
-      const page = found.slice(0, await pageLength(manager, merchantId, found, filter.limit));
-      const last = page.length < found.length ? page.at(-1) : undefined;
-      const orders = await loadFound(manager, Order, merchantId, page);
-      const availableIn = await availableOf(manager, orders, now);
-      const whoIs = await readUserNames(manager, orders.flatMap(authorsOf));
+  async list(merchantId: string, filter: OrderFilter): Promise<OrderPageDto> {
+    refuseExcluded(filter);
+    const { timeZone } = await this.merchants.policyOf(merchantId);
+    return this.lists.page(merchantId, filter, () => {
+      const sort = sortOf(filter);
+      const [from, to] = SORTS[sort];
       return {
-        data: orders.map((order) => toOrderDto(order, availableIn(order), now, whoIs)),
-        next_cursor: last === undefined ? null : cursorAfter(filter, last),
+        name: nameOf(filter),
+        table: 'orders',
+        instant: `${sort}_at`,
+        order: 'DESC',
+        timeZone,
+        ranges: rangesOf(filter),
+        period: periodOf(filter[from], filter[to]),
+        ...(filter.document !== undefined && { place: { pointer: '/cursor' } }),
+        fit: (manager, found) => pageLength(manager, merchantId, found),
+        present: async (manager, found) => {
+          const now = this.clock.now(merchantId);
+          const orders = await loadFound(manager, Order, merchantId, found);
+          const availableIn = await availableOf(manager, orders, now);
+          return orders.map((order) => toOrderDto(order, availableIn(order), now));
+        },
       };
     });
   }
+}
+
+/** Returns the index ranges that have the orders of a filter, apart from its period. */
+function rangesOf(filter: OrderFilter): IndexRange[] {
+  const { document, external_id: externalId, status, store } = filter;
+  if (document !== undefined)
+    return Array.from(new Set(status ?? ORDER_STATUSES), (one) => ({
+      index: 'ix_orders_customer',
+      prefix: [
+        ['document = ?', document],
+        ['status = ?', one],
+      ],
+    }));
+  if (externalId !== undefined) {
+    const prefix: Condition[] = [['external_id = ?', Buffer.from(externalId)]];
+    if (status !== undefined) prefix.push(['status IN (?)', status]);
+    return [{ index: 'uq_orders_merchant_external_id', prefix }];
+  }
+  if (store !== undefined) return [{ index: 'ix_orders_store', prefix: [['store = ?', store]] }];
+  const sort = sortOf(filter);
+  if (sort === 'updated') return [{ index: 'ix_orders_updated', prefix: [] }];
+  const byCompletion = sort === 'completed';
+  if (status === undefined && !byCompletion) return [{ index: 'ix_orders_merchant_created', prefix: [] }];
+  const statuses = byCompletion ? COMPLETED_STATUSES.filter((one) => status?.includes(one) ?? true) : new Set(status);
+  const index = byCompletion ? 'ix_orders_completion' : 'ix_orders_status';
+  return Array.from(statuses, (one) => ({ index, prefix: [['status = ?', one]] }));
+}
+
+/** A cursor by creation is not valid by completion, and one of a customer's orders not in all of them. */
+function nameOf(filter: OrderFilter): string {
+  if (filter.document !== undefined) return 'customer orders';
+  const sort = sortOf(filter);
+  return sort === 'created' ? 'orders' : `${sort} orders`;
+}
+
+function sortOf(filter: Partial<OrderFilter>): Sort {
+  const has = (sort: Sort): boolean => SORTS[sort].some((name) => filter[name] !== undefined);
+  return (['updated', 'completed'] as const).find(has) ?? 'created';
+}
+
+function refuseExcluded(filter: OrderFilter): void {
+  const isGiven = (name: keyof ListOrdersDto): boolean => filter[name] !== undefined;
+  const [filters, excluded] = EXCLUSIVE.find(([names]) => names.some(isGiven)) ?? [[], []];
+  const errors = excluded
+    .filter(isGiven)
+    .map((parameter) => ({ parameter, detail: `cannot be combined with ${filters.join(' or ')}` }));
+  if (errors.length > 0) throw validationFailed(errors);
 }
 
 /**
@@ -59,13 +135,7 @@ export class OrderListingService {
  * read only if the first ones do not fill the page, because reading the size of a large order takes the server a
  * millisecond.
  */
-async function pageLength(
-  manager: EntityManager,
-  merchantId: string,
-  found: DatedRow[],
-  limit: number,
-): Promise<number> {
-  const wanted = found.slice(0, limit);
+async function pageLength(manager: EntityManager, merchantId: string, wanted: readonly Found[]): Promise<number> {
   let bytes = 0;
   for (const part of [wanted.slice(0, FIRST_PART), wanted.slice(FIRST_PART)]) {
     const sizes = await jsonSizes(manager, merchantId, part);
@@ -77,7 +147,11 @@ async function pageLength(
   return wanted.length;
 }
 
-async function jsonSizes(manager: EntityManager, merchantId: string, rows: DatedRow[]): Promise<Map<string, number>> {
+async function jsonSizes(
+  manager: EntityManager,
+  merchantId: string,
+  rows: readonly Found[],
+): Promise<Map<string, number>> {
   if (rows.length === 0) return new Map();
   const sizes = await manager.query<{ id: string; bytes: string | number }[]>(
     'SELECT id, LENGTH(items) + ? * JSON_LENGTH(items) + LENGTH(payment_methods) + COALESCE(LENGTH(final_payment_methods), 0) + COALESCE(LENGTH(metadata), 0) AS bytes FROM orders WHERE merchant_id = ? AND id IN (?)',

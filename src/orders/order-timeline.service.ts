@@ -1,14 +1,14 @@
 import { Injectable } from '@nestjs/common';
-import { readUserNames, type WhoIs } from '../auth/user-names.service.js';
-import { type By } from '../platform/values/caller.js';
-import { Clock } from '../platform/values/time.js';
-import { decodeCursor, pageOf, type PageRequest } from '../platform/database/pages.js';
-import { exactCents, formatMoney } from '../platform/values/money.js';
-import { notFound } from '../platform/values/problem.js';
+import { byOf } from '../auth/by.dto.js';
+import { decodeCursor, encodeCursor, type PageRequest } from '../platform/database/lists.js';
 import { queryNamed } from '../platform/database/rows.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
-import { TIMELINE_TYPES, type TimelineLineDto, type TimelinePageDto, type TimelineType } from './timeline.dto.js';
+import { type By } from '../platform/values/caller.js';
+import { exactCents, formatMoney } from '../platform/values/money.js';
+import { notFound } from '../platform/values/problem.js';
+import { Clock } from '../platform/values/time.js';
 import { Order } from './order.entity.js';
+import { TIMELINE_TYPES, type TimelineLineDto, type TimelinePageDto, type TimelineType } from './timeline.dto.js';
 
 interface Line {
   type: TimelineType;
@@ -85,23 +85,19 @@ export class OrderTimelineService {
       if (!(await manager.existsBy(Order, { id, merchantId }))) throw notFound('no order has this ID');
       const after = { at: new Date(at), cause, rank };
       const found = await queryNamed<Line>(manager, LINES, { id, merchantId, now, ...after, limit: limit + 1 });
-      const { page, next_cursor } = pageOf(list, found, limit, (line) => [
-        line.at.getTime(),
-        line.cause,
-        TIMELINE_TYPES.indexOf(line.type) + 1,
-      ]);
-      const authors = page.map((line) => line.made_by);
-      const whoIs = await readUserNames(manager, authors);
-      return { data: page.map((line) => toLineDto(line, whoIs)), next_cursor };
+      const page = found.slice(0, limit);
+      const last = found.length > limit ? page.at(-1)! : undefined;
+      const keyOf = (line: Line): (string | number)[] => [+line.at, line.cause, TIMELINE_TYPES.indexOf(line.type) + 1];
+      return { data: page.map(toLineDto), next_cursor: last === undefined ? null : encodeCursor(list, keyOf(last)) };
     });
   }
 }
 
-const toLineDto = (line: Line, whoIs: WhoIs): TimelineLineDto => ({
+const toLineDto = (line: Line): TimelineLineDto => ({
   at: line.at,
   type: line.type,
   amount: line.cents === null ? null : formatMoney(exactCents(line.cents)),
-  by: whoIs(line.made_by),
+  by: byOf(line.made_by),
   store: line.store,
   refund_id: line.external_id && line.cause,
   refund_external_id: line.external_id && line.external_id.toString(),

@@ -1,13 +1,12 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { ByDto } from '../auth/by.dto.js';
-import { type WhoIs } from '../auth/user-names.service.js';
+import { ByDto, byOf } from '../auth/by.dto.js';
 import { type EarnedCashback, rateOf, type RedeemableMaximum } from '../cashback/quote.js';
 import { expiresOn, type Validity } from '../cashback/validity.js';
 import { type Policy } from '../merchants/policy.js';
+import { Column } from '../platform/http/csv.js';
 import { ApiMetadata } from '../platform/http/validators.js';
 import { ApiId, ApiMoney, InOrder } from '../platform/openapi/decorators.js';
 import { dayOf } from '../platform/values/calendar-days.js';
-import { type By } from '../platform/values/caller.js';
 import { formatMoney, formatRate } from '../platform/values/money.js';
 import {
   EARN_LIMITED_BY,
@@ -313,16 +312,8 @@ export class OrderDto {
   readonly customer_change_reason!: string | null;
 }
 
-/** Who made the changes that an order shows. */
-export const authorsOf = ({ createdBy, completedBy, cancelledBy, customerChangedBy }: Order): By[] => [
-  createdBy,
-  completedBy,
-  cancelledBy,
-  customerChangedBy,
-];
-
 /** Builds the response for an order. @param availableCents what the customer can spend, without held amounts. */
-export function toOrderDto(order: Order, availableCents: number, now: Date, whoIs: WhoIs): OrderDto {
+export function toOrderDto(order: Order, availableCents: number, now: Date): OrderDto {
   const { heldCents, lapsedCents, redeemedCents, returnedCents } = order;
   const maximum = order.maximum(availableCents);
   return {
@@ -350,22 +341,22 @@ export function toOrderDto(order: Order, availableCents: number, now: Date, whoI
     },
     operations: operationsOf(order),
     created_at: order.createdAt,
-    created_by: whoIs(order.createdBy)!,
+    created_by: byOf(order.createdBy),
     updated_at: order.updatedAt,
     expires_at: order.expiresAt,
-    ...endsOf(order, whoIs),
+    ...endsOf(order),
   };
 }
 
 /** When, by whom and why it was completed and cancelled, and its customer corrected. */
-const endsOf = (order: Order, whoIs: WhoIs) => ({
+const endsOf = (order: Order) => ({
   completed_at: order.completedAt,
-  completed_by: whoIs(order.completedBy),
+  completed_by: byOf(order.completedBy),
   cancelled_at: order.cancelledAt,
-  cancelled_by: whoIs(order.cancelledBy),
+  cancelled_by: byOf(order.cancelledBy),
   cancel_reason: order.cancelReason,
   customer_changed_at: order.customerChangedAt,
-  customer_changed_by: whoIs(order.customerChangedBy),
+  customer_changed_by: byOf(order.customerChangedBy),
   customer_change_reason: order.customerChangeReason,
 });
 
@@ -445,7 +436,7 @@ function receiveStatus(order: Order, now: Date): ToReceiveDto['status'] {
 }
 
 /** @param orderExternalId the merchant's own ID of the order. */
-export function toRefundDto(refund: Refund, orderExternalId: string, whoIs: WhoIs): RefundDto {
+export function toRefundDto(refund: Refund, orderExternalId: string): RefundDto {
   return {
     id: refund.id,
     external_id: refund.externalId,
@@ -462,6 +453,36 @@ export function toRefundDto(refund: Refund, orderExternalId: string, whoIs: WhoI
     store: refund.store,
     metadata: refund.metadata ?? {},
     created_at: refund.createdAt,
-    created_by: whoIs(refund.createdBy)!,
+    created_by: byOf(refund.createdBy),
   };
 }
+
+/** The columns of the list as CSV. */
+export const ORDER_COLUMNS: readonly Column[] = [
+  ...([
+    'external_id',
+    'created_at',
+    'created_by.name',
+    'store',
+    'document',
+    'status',
+    'total',
+    'eligible_total',
+    'amount_to_pay',
+  ] as const),
+  ...(['cashback.to_redeem.redeemed', 'cashback.to_redeem.returned', 'cashback.to_receive.amount'] as const),
+  ...([
+    'cashback.to_receive.taken_back',
+    'cashback.to_receive.available_on',
+    'cashback.to_receive.expires_on',
+  ] as const),
+  ...([
+    'refunded.amount',
+    'completed_at',
+    'completed_by.name',
+    'cancelled_at',
+    'cancelled_by.name',
+    'cancel_reason',
+  ] as const),
+  ...(['customer_changed_at', 'customer_changed_by.name', 'customer_change_reason', 'metadata', 'id'] as const),
+];

@@ -11,6 +11,7 @@ import {
   Requires,
 } from '../platform/http/decorators.js';
 import { PageQueryDto } from '../platform/http/page-query.dto.js';
+import { ListFile } from '../platform/http/response.interceptor.js';
 import { markCreated } from '../platform/http/responses.js';
 import { ApiCreated, ApiProblems } from '../platform/openapi/decorators.js';
 import { type Caller } from '../platform/values/caller.js';
@@ -28,7 +29,7 @@ import {
   SetRedemptionDto,
 } from './order-requests.dto.js';
 import { OrderTimelineService } from './order-timeline.service.js';
-import { OrderDto } from './order.dto.js';
+import { ORDER_COLUMNS, OrderDto } from './order.dto.js';
 import { OrdersService } from './orders.service.js';
 import { CreateQuoteDto, QuoteDto } from './quote.dto.js';
 import { QuotesService } from './quotes.service.js';
@@ -74,7 +75,7 @@ export class OrdersController {
   @Get()
   @Requires('sell', 'reports')
   @Heavy()
-  @ApiProblems.query()
+  @ListFile('orders', ORDER_COLUMNS, OrderPageDto)
   listOrders(@MerchantId() merchantId: string, @Query() query: ListOrdersDto): Promise<OrderPageDto> {
     return this.listing.list(merchantId, query);
   }

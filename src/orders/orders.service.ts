@@ -1,21 +1,18 @@
 import { Injectable } from '@nestjs/common';
-import { UserNames } from '../auth/user-names.service.js';
 import { BalancesService } from '../cashback/balances.service.js';
 import { earnAmountProblem, eligibleTotal } from '../cashback/quote.js';
 import { Replays } from '../cashback/replay.js';
+import { MerchantsService } from '../merchants/merchants.service.js';
+import { type Shared, SharedStatements } from '../platform/database/shared.js';
 import { type Caller } from '../platform/values/caller.js';
-import { Clock } from '../platform/values/time.js';
 import { DomainEvents } from '../platform/values/domain-event.js';
 import { externalIdConflict, notFound } from '../platform/values/problem.js';
-import { type Shared } from '../platform/database/shared.js';
-import { SharedStatements } from '../platform/database/shared.js';
-import { MerchantsService } from '../merchants/merchants.service.js';
+import { Clock } from '../platform/values/time.js';
+import { contentOf, differingExpiry, expiryProblem, readOrder, type RequestedOrder } from './order-content.js';
 import { CreateOrderDto } from './order-requests.dto.js';
-import { type OrderDto } from './order.dto.js';
-import { findOrdersWithBalances, insertOrders, type OrderKey, type OrderWithBalance } from './shared-orders.js';
+import { type OrderDto, toOrderDto } from './order.dto.js';
 import { Order } from './order.entity.js';
-import { contentOf, differingExpiry, expiryProblem, type RequestedOrder, readOrder } from './order-content.js';
-import { authorsOf, toOrderDto } from './order.dto.js';
+import { findOrdersWithBalances, insertOrders, type OrderKey, type OrderWithBalance } from './shared-orders.js';
 
 @Injectable()
 export class OrdersService {
@@ -29,7 +26,6 @@ export class OrdersService {
     private readonly balances: BalancesService,
     private readonly merchants: MerchantsService,
     private readonly replays: Replays,
-    private readonly names: UserNames,
     private readonly clock: Clock,
   ) {
     // Requests that share a statement have one instant.
@@ -66,31 +62,27 @@ export class OrdersService {
       // A new order does not change the balance, so neither statement waits for the other.
       const [isNew, availableCents] = await Promise.all([this.#inserted.get(order), this.balances.availableNow(order)]);
       const now = this.clock.now(merchantId);
-      if (isNew) return { order: await this.#view({ order, availableCents, now }), replayed: false };
+      if (isNew) return { order: viewOf({ order, availableCents, now }), replayed: false };
     }
     // A replay can come after the instant at which the order was to expire, or under another policy.
     const existing = await this.#findSame({ merchantId, ...requested });
     if (existing === undefined)
       throw refusal ?? new Error('the order with this external_id is missing, although orders are never deleted');
-    return { order: await this.#view(existing), replayed: true };
+    return { order: viewOf(existing), replayed: true };
   }
 
   /** @throws Problem not_found, also for an order of another merchant. */
   async get(merchantId: string, id: string): Promise<OrderDto> {
     const found = await this.#byId.get({ merchantId, value: id });
     if (found === undefined) throw notFound('no order has this ID');
-    return this.#view(found);
+    return viewOf(found);
   }
 
   /** @throws Problem not_found, also for an order of another merchant. */
   async getByExternalId(merchantId: string, externalId: string): Promise<OrderDto> {
     const found = await this.#byExternalId.get({ merchantId, value: externalId });
     if (found === undefined) throw notFound('no order has this external_id');
-    return this.#view(found);
-  }
-
-  async #view({ order, availableCents, now }: OrderWithBalance): Promise<OrderDto> {
-    return toOrderDto(order, availableCents, now, await this.names.of(authorsOf(order)));
+    return viewOf(found);
   }
 
   /**
@@ -123,3 +115,5 @@ export class OrdersService {
 
 /** How much of a statement an order takes. */
 const sizeOf = ({ items, paymentMethods }: Order): number => items.length + paymentMethods.length;
+
+const viewOf = ({ order, availableCents, now }: OrderWithBalance): OrderDto => toOrderDto(order, availableCents, now);

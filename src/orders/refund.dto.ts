@@ -1,6 +1,7 @@
 import { ApiProperty, PickType } from '@nestjs/swagger';
 import { ArrayMinSize, IsBoolean, IsOptional, ValidateIf } from 'class-validator';
 import { ByDto } from '../auth/by.dto.js';
+import { Column } from '../platform/http/csv.js';
 import {
   ApiMetadata,
   IsCallerId,
@@ -215,3 +216,25 @@ export class RefundPageDto {
   /** The `cursor` for the next page; null on the last page. */
   readonly next_cursor!: string | null;
 }
+
+/** The columns of the list as CSV. */
+export const REFUND_COLUMNS: readonly Column[] = [
+  ...([
+    'external_id',
+    'created_at',
+    'created_by.name',
+    'store',
+    'amount',
+    'eligible_amount',
+    'amount_to_pay_back',
+  ] as const),
+  ...([
+    'cashback_returned',
+    'cashback_taken_back',
+    'reason',
+    'metadata',
+    'order_external_id',
+    'order_id',
+    'id',
+  ] as const),
+];

@@ -10,10 +10,18 @@ import {
   Requires,
 } from '../platform/http/decorators.js';
 import { CreatedQueryDto, PageQueryDto } from '../platform/http/page-query.dto.js';
+import { ListFile } from '../platform/http/response.interceptor.js';
 import { markCreated } from '../platform/http/responses.js';
 import { ApiCreated, ApiProblems } from '../platform/openapi/decorators.js';
 import { type Caller } from '../platform/values/caller.js';
-import { CreateRefundDto, QuoteRefundDto, RefundDto, RefundPageDto, RefundQuoteDto } from './refund.dto.js';
+import {
+  CreateRefundDto,
+  QuoteRefundDto,
+  REFUND_COLUMNS,
+  RefundDto,
+  RefundPageDto,
+  RefundQuoteDto,
+} from './refund.dto.js';
 import { RefundsService } from './refunds.service.js';
 
 @MerchantController('orders/:id/refunds', 'orders')
@@ -110,7 +118,7 @@ export class RefundListController {
   @Get()
   @Requires('reports')
   @Heavy()
-  @ApiProblems.query()
+  @ListFile('refunds', REFUND_COLUMNS, RefundPageDto)
   listAllRefunds(@MerchantId() merchantId: string, @Query() query: CreatedQueryDto): Promise<RefundPageDto> {
     return this.refunds.listAll(merchantId, query);
   }

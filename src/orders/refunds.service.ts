@@ -1,37 +1,44 @@
 import { Injectable } from '@nestjs/common';
 import { type EntityManager, In } from 'typeorm';
-import { readUserNames, UserNames } from '../auth/user-names.service.js';
 import { differences } from '../cashback/replay.js';
-import { Clock } from '../platform/values/time.js';
+import { MerchantsService } from '../merchants/merchants.service.js';
+import {
+  type CreatedPageRequest,
+  type IndexRange,
+  List,
+  Lists,
+  loadFound,
+  type PageRequest,
+  periodOf,
+} from '../platform/database/lists.js';
+import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { type Caller } from '../platform/values/caller.js';
-import { type CreatedPageRequest, decodeCursor, pageOf, type PageRequest } from '../platform/database/pages.js';
-import { readMetadata } from '../platform/values/texts.js';
 import { exactCents, formatMoney } from '../platform/values/money.js';
 import { externalIdConflict, type Fault, notFound, validationFailed } from '../platform/values/problem.js';
-import { findDated, type IndexRange, loadFound, periodOf, positionOf } from '../platform/database/pages.js';
-import { UnitOfWork } from '../platform/database/unit-of-work.js';
+import { readMetadata } from '../platform/values/texts.js';
+import { Clock } from '../platform/values/time.js';
+import { readOptional, type SentRefund, Versions } from './order-content.js';
+import { OrderTransactionsService } from './order-transactions.service.js';
+import { toRefundDto } from './order.dto.js';
+import { Order } from './order.entity.js';
+import { withQuantities } from './refund-items.js';
 import {
   CreateRefundDto,
   type QuoteRefundDto,
-  type RefundQuoteDto,
   type RefundDto,
   type RefundPageDto,
+  type RefundQuoteDto,
 } from './refund.dto.js';
-import { OrderTransactionsService } from './order-transactions.service.js';
-import { readOptional } from './order-content.js';
-import { Order } from './order.entity.js';
-import { type SentRefund, Versions } from './order-content.js';
-import { toRefundDto } from './order.dto.js';
 import { Refund } from './refund.entity.js';
-import { withQuantities } from './refund-items.js';
 
 /** Full and partial refunds of completed orders. */
 @Injectable()
 export class RefundsService {
   constructor(
     private readonly unitOfWork: UnitOfWork,
+    private readonly lists: Lists,
+    private readonly merchants: MerchantsService,
     private readonly transactions: OrderTransactionsService,
-    private readonly names: UserNames,
     private readonly clock: Clock,
   ) {}
 
@@ -60,7 +67,7 @@ export class RefundsService {
       },
     });
     const { refund, replayed } = result;
-    return { refund: toRefundDto(refund, order.externalId, await this.names.of([refund.createdBy])), replayed };
+    return { refund: toRefundDto(refund, order.externalId), replayed };
   }
 
   /**
@@ -95,13 +102,13 @@ export class RefundsService {
    * Returns a page of an order's refunds, newest first.
    *
    * @throws Problem not_found, also for an order of another merchant; validation_failed if the cursor is not one of
-   *   this service.
+   *   this list.
    */
   list(merchantId: string, orderId: string, request: PageRequest): Promise<RefundPageDto> {
-    return this.unitOfWork.statement(async (manager) => {
+    const range: IndexRange = { index: 'ix_refunds_order_created', prefix: [['order_id = ?', orderId]] };
+    return this.lists.page(merchantId, request, async (manager) => {
       await externalIdOf(manager, merchantId, orderId);
-      const range: IndexRange = { index: 'ix_refunds_order_created', prefix: [['order_id = ?', orderId]] };
-      return readPage(manager, `refunds ${orderId}`, merchantId, range, request);
+      return refundsIn(merchantId, `refunds ${orderId}`, range);
     });
   }
 
@@ -110,9 +117,15 @@ export class RefundsService {
    *
    * @throws Problem validation_failed if the cursor is not one of this list.
    */
-  listAll(merchantId: string, request: CreatedPageRequest): Promise<RefundPageDto> {
+  async listAll(merchantId: string, request: CreatedPageRequest): Promise<RefundPageDto> {
     const range: IndexRange = { index: 'ix_refunds_merchant_created', prefix: [] };
-    return this.unitOfWork.snapshot((manager) => readPage(manager, 'refunds', merchantId, range, request));
+    const period = periodOf(request.created_from, request.created_to);
+    const { timeZone } = await this.merchants.policyOf(merchantId);
+    return this.lists.page(merchantId, request, () => ({
+      ...refundsIn(merchantId, 'refunds', range),
+      period,
+      timeZone,
+    }));
   }
 
   /** @throws Problem not_found, also for a refund of another order or another merchant. */
@@ -121,7 +134,7 @@ export class RefundsService {
       const externalId = await externalIdOf(manager, merchantId, orderId);
       const refund = await manager.findOneBy(Refund, { id: refundId, merchantId, orderId });
       if (refund === null) throw notFound('no refund of this order has this ID');
-      return toRefundDto(refund, externalId, await readUserNames(manager, [refund.createdBy]));
+      return toRefundDto(refund, externalId);
     });
   }
 }
@@ -202,34 +215,16 @@ async function externalIdsOf(manager: EntityManager, merchantId: string, ids: st
   return new Map(orders.map(({ id, externalId }) => [id, externalId]));
 }
 
-/** Reads a page of refunds, newest first. @throws Problem validation_failed if the cursor is not valid. */
-async function readPage(
-  manager: EntityManager,
-  list: string,
-  merchantId: string,
-  range: IndexRange,
-  { limit, cursor, created_from: from, created_to: to }: CreatedPageRequest,
-): Promise<RefundPageDto> {
-  const found = await findDated(manager, {
-    table: 'refunds',
-    column: 'created_at',
-    order: 'DESC',
-    merchantId,
-    ranges: [range],
-    period: periodOf(from, to),
-    after: cursor === undefined ? undefined : decodeCursor(list, cursor, ['number', 'string']),
-    limit: limit + 1,
-  });
-  const { page, next_cursor } = pageOf(list, found, limit, positionOf);
-  const refunds = await loadFound(manager, Refund, merchantId, page);
-  const whoIs = await readUserNames(
-    manager,
-    refunds.map(({ createdBy }) => createdBy),
-  );
-  const externalIds = await externalIdsOf(
-    manager,
-    merchantId,
-    refunds.map(({ orderId }) => orderId),
-  );
-  return { data: refunds.map((refund) => toRefundDto(refund, externalIds.get(refund.orderId)!, whoIs)), next_cursor };
-}
+const refundsIn = (merchantId: string, name: string, range: IndexRange): List<RefundDto> => ({
+  name,
+  table: 'refunds',
+  instant: 'created_at',
+  order: 'DESC',
+  ranges: [range],
+  present: async (manager, found) => {
+    const refunds = await loadFound(manager, Refund, merchantId, found);
+    const ids = refunds.map(({ orderId }) => orderId);
+    const externalIds = await externalIdsOf(manager, merchantId, ids);
+    return refunds.map((refund) => toRefundDto(refund, externalIds.get(refund.orderId)!));
+  },
+});

@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
-import { readUserNames } from '../auth/user-names.service.js';
+import { byOf } from '../auth/by.dto.js';
+import { MerchantsService } from '../merchants/merchants.service.js';
+import { COMPLETED_STATUSES } from '../orders/order-transitions.js';
+import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { addDays, startOfDay } from '../platform/values/calendar-days.js';
 import { exactCents, formatMoney } from '../platform/values/money.js';
 import { Problem } from '../platform/values/problem.js';
-import { UnitOfWork } from '../platform/database/unit-of-work.js';
-import { MerchantsService } from '../merchants/merchants.service.js';
-import { COMPLETED_STATUSES } from '../orders/order-transitions.js';
-import { type FrequentReportDto, type TopReportDto } from './report.dto.js';
 import { refuseMany, refusePeriod } from './limits.js';
+import { type FrequentReportDto, type TopReportDto } from './report.dto.js';
 
 const MAX_DAYS = 31;
 
@@ -68,17 +68,13 @@ export class FrequentService {
       }
       const usersOf = ({ users }: CustomerRow): [string, number][] =>
         users.split(',').map((user) => [user.split('=')[0]!, Number(user.split('=')[1])]);
-      const whoIs = await readUserNames(
-        manager,
-        found.flatMap(usersOf).map(([by]) => by),
-      );
       return {
         data: found.map((row) => ({
           day: row.day,
           document: row.document,
           orders: Number(row.orders),
           total: formatMoney(exactCents(row.cents)),
-          completed_by: usersOf(row).map(([by, orders]) => ({ ...whoIs(by)!, orders })),
+          completed_by: usersOf(row).map(([by, orders]) => Object.assign(byOf(by), { orders })),
         })),
       };
     });

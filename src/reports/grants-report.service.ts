@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import { readUserNames } from '../auth/user-names.service.js';
+import { byOf } from '../auth/by.dto.js';
+import { MerchantsService } from '../merchants/merchants.service.js';
+import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { startOfDay } from '../platform/values/calendar-days.js';
 import { beforeIdsOf } from '../platform/values/ids.js';
 import { exactCents, formatMoney } from '../platform/values/money.js';
-import { UnitOfWork } from '../platform/database/unit-of-work.js';
-import { MerchantsService } from '../merchants/merchants.service.js';
-import { type GrantsReportDto } from './report.dto.js';
 import { MAX_ROWS, refuseMany, refusePeriod } from './limits.js';
+import { type GrantsReportDto } from './report.dto.js';
 
 const MAX_DAYS = 31;
 
@@ -46,11 +46,7 @@ export class GrantsReportService {
     return this.unitOfWork.snapshot(async (manager) => {
       const [total = NOTHING, ...rows] = await manager.query<Row[]>(GRANTS, [merchantId, ...bounds]);
       refuseMany(rows, 'to');
-      const whoIs = await readUserNames(
-        manager,
-        rows.map(({ created_by: by }) => by),
-      );
-      const data = rows.map((row) => ({ by: whoIs(row.created_by)!, reason: row.reason || null, ...figuresOf(row) }));
+      const data = rows.map((row) => ({ by: byOf(row.created_by!), reason: row.reason || null, ...figuresOf(row) }));
       return { data, total: figuresOf(total) };
     });
   }

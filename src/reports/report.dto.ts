@@ -1,30 +1,12 @@
 import { ApiProperty, OmitType } from '@nestjs/swagger';
-import { IsIn, IsOptional } from 'class-validator';
+import { IsOptional } from 'class-validator';
 import { ByDto } from '../auth/by.dto.js';
-import { IsDay, IsQueryInteger } from '../platform/http/validators.js';
+import { CsvQueryDto } from '../platform/http/page-query.dto.js';
+import { IsDay, IsQueryInteger, IsQueryWord } from '../platform/http/validators.js';
 import { ApiMoney, InOrder } from '../platform/openapi/decorators.js';
-import { type CsvLocale } from './csv.js';
 
 export const LEDGER_BY = ['store', 'store_pair', 'day', 'month'] as const;
 export type LedgerBy = (typeof LEDGER_BY)[number];
-
-/** A word of a list in a query. */
-function IsQueryWord(words: readonly string[]): PropertyDecorator {
-  const isWord = IsIn(words, { message: `must be ${words.join(' or ')}` });
-  return (target, member) => {
-    isWord(target, member);
-    // Importers make a value of their own for a parameter without an example.
-    const example = words.length === 1 ? { example: words[0] } : {};
-    ApiProperty({ type: String, enum: words, required: false, ...example })(target, member);
-  };
-}
-
-class CsvQueryDto {
-  /** `pt-BR`: CSV for spreadsheets in Brazil, with semicolons, decimal commas and days such as 30/11/2026. */
-  @IsOptional()
-  @IsQueryWord(['pt-BR'])
-  readonly csv?: CsvLocale;
-}
 
 class PeriodQueryDto extends CsvQueryDto {
   /** The first day, in the merchant's time zone. */

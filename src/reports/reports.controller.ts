@@ -2,7 +2,7 @@ import { Get, Query } from '@nestjs/common';
 import { ExpiringReportDto, ExpiringRowDto } from '../cashback/expiring.dto.js';
 import { Heavy } from '../platform/http/admission.js';
 import { MerchantController, MerchantId, Requires } from '../platform/http/decorators.js';
-import { Report } from './csv.interceptor.js';
+import { Report } from '../platform/http/response.interceptor.js';
 import { FrequentService } from './frequent.service.js';
 import { GrantsReportService } from './grants-report.service.js';
 import { LedgerService } from './ledger.service.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { encodeCursor } from '../../src/platform/database/pages.js';
+import { encodeCursor } from '../../src/platform/database/lists.js';
 import { aMerchant, type TestMerchant } from '../support/factories.js';
 import { useOneConnection } from '../support/one-connection.js';
 import { rowsReadBy } from '../support/server-counters.js';

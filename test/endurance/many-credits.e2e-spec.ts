@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { DataSource } from 'typeorm';
-import { encodeCursor } from '../../src/platform/database/pages.js';
+import { encodeCursor } from '../../src/platform/database/lists.js';
 import { createDataSource } from '../../src/schema.js';
 import { AdminCommandLine } from '../support/admin.js';
 import { expectInvariants } from '../support/expectations.js';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { addDays, dayOf, firstOfNextMonth } from '../../src/platform/values/calendar-days.js';
-import { COLUMNS } from '../../src/reports/csv.js';
+import { COLUMNS } from '../../src/platform/http/csv.js';
 import { aDocument, type TestMerchant } from '../support/factories.js';
 import { useAdmin } from '../support/use-admin.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';

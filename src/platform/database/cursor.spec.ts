@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { decodeCursor, encodeCursor } from './pages.js';
+import { decodeCursor, encodeCursor } from './lists.js';
 
 const ID = '0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10';
 const asCursor = (json: string): string => Buffer.from(json).toString('base64url');

@@ -5,6 +5,7 @@ import { Config } from '../config/config.js';
 import { DomainEvents } from '../values/domain-event.js';
 import { dataSourceOptions, refuseUnsafeServer, type Schema } from './data-source.js';
 import { DatabaseHealth, DatabaseServer } from './database-server.js';
+import { Lists } from './lists.js';
 import { SharedStatements } from './shared.js';
 import { UnitOfWork } from './unit-of-work.js';
 
@@ -14,7 +15,7 @@ export const REQUEST_QUERY_TIMEOUT_MS = 3500;
 /** How often, a second apart, the service tries to connect when it starts. */
 const CONNECTION_ATTEMPTS = 5;
 
-const PROVIDERS = [DomainEvents, UnitOfWork, SharedStatements, DatabaseServer, DatabaseHealth];
+const PROVIDERS = [DomainEvents, UnitOfWork, Lists, SharedStatements, DatabaseServer, DatabaseHealth];
 
 @Global()
 @Module({ providers: PROVIDERS, exports: PROVIDERS })

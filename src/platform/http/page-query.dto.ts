@@ -1,6 +1,7 @@
 import { IsOptional, IsString } from 'class-validator';
-import { type CreatedPageRequest, type PageRequest } from '../database/pages.js';
-import { IsInstant, IsQueryInteger } from './validators.js';
+import { type CreatedPageRequest, type PageRequest } from '../database/lists.js';
+import type { CsvLocale } from './csv.js';
+import { IsInstant, IsQueryInteger, IsQueryWord } from './validators.js';
 
 /** The page of a list to return. */
 export class PageQueryDto implements PageRequest {
@@ -18,8 +19,24 @@ export class PageQueryDto implements PageRequest {
   readonly cursor?: string;
 }
 
+/** A request that can be answered with CSV. */
+export class CsvQueryDto {
+  /** `pt-BR`: CSV for spreadsheets in Brazil, with semicolons, decimal commas and days such as 30/11/2026. */
+  @IsOptional()
+  @IsQueryWord(['pt-BR'])
+  readonly csv?: CsvLocale;
+}
+
+/** The page of a list that is also a file. With CSV, `limit` is ignored. */
+export class ListQueryDto extends PageQueryDto {
+  /** `pt-BR`: CSV for spreadsheets in Brazil, with semicolons, decimal commas and days such as 30/11/2026. */
+  @IsOptional()
+  @IsQueryWord(['pt-BR'])
+  readonly csv?: CsvLocale;
+}
+
 /** The page of a list by creation, newest first, and its bounds. */
-export class CreatedQueryDto extends PageQueryDto implements CreatedPageRequest {
+export class CreatedQueryDto extends ListQueryDto implements CreatedPageRequest {
   /** Created at this instant or later. */
   @IsOptional()
   @IsInstant()

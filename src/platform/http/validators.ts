@@ -137,6 +137,17 @@ export function IsListOf(type: () => Type<object>, maximum: number, message: { m
   );
 }
 
+/** A word of a list in a query. */
+export function IsQueryWord(words: readonly string[]): PropertyDecorator {
+  const isWord = IsIn(words, { message: `must be ${words.join(' or ')}` });
+  return (target, member) => {
+    isWord(target, member);
+    // Importers make a value of their own for a parameter without an example.
+    const example = words.length === 1 ? { example: words[0] } : {};
+    ApiProperty({ type: String, enum: words, required: false, ...example })(target, member);
+  };
+}
+
 /** A query parameter of one or more words of a list, which is repeated or has them separated by commas. */
 export function IsQueryWords(words: readonly string[]): PropertyDecorator {
   const documented = { type: String, enum: [...words], isArray: true, required: false };

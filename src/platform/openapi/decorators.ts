@@ -35,6 +35,10 @@ export const RESPONSE_HEADERS = {
       'ID of the request: the one that you sent if it has 1 to 128 letters, digits, `.`, `_` or `-`, otherwise a new UUID',
     schema: { type: 'string', example: 'b7c1f2f4-3c55-4a5e-9b52-6a2a0a3f6f10' },
   },
+  Link: {
+    description: 'With CSV: where the next file of the list begins, if more follows (RFC 8288)',
+    schema: { type: 'string', example: '<?csv=pt-BR&cursor=WyJvcmRlcnMiXQ>; rel="next"' },
+  },
   Location: {
     description: 'Path of the created resource',
     schema: { type: 'string', format: 'uri-reference', example: '/orders/0199c1f2-3c55-7a5e-9b52-6a2a0a3f6f10' },

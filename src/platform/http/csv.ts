@@ -1,4 +1,5 @@
-import { withPunctuation } from '../platform/values/document.js';
+import { localTime } from '../values/calendar-days.js';
+import { withPunctuation } from '../values/document.js';
 
 /**
  * The columns of reports and lists by what they contain, with what they are called in Brazil. A column that is not here
@@ -64,26 +65,42 @@ const PLAIN = /^(?!(?:true|false|verdadeiro|falso)\s*$)\p{L}\P{N}*$/iu;
 /** With `pt-BR`, spreadsheets in Brazil open the file with a double click, and amounts and days are no texts. */
 export type CsvLocale = 'pt-BR';
 
+interface CsvOptions {
+  locale?: CsvLocale | undefined;
+  /** Of instants. */
+  timeZone?: string | undefined;
+  /** Whether these rows follow others, which had the header. */
+  isContinued?: boolean;
+}
+
 /**
  * Returns rows as CSV (RFC 4180) with a header.
  *
  * @param columns their members, or those of a part, such as `source.external_id`.
- * @param isContinued whether these rows follow others, which had the header.
  */
 export function csvOf(
   columns: readonly string[],
   rows: readonly object[],
-  locale?: CsvLocale,
-  isContinued = false,
+  { locale, timeZone, isContinued = false }: CsvOptions = {},
 ): string {
   const isBrazilian = locale === 'pt-BR';
   const cells = rows.map((row) =>
-    columns.map((column) => cellOf(column, textOf((row as Record<string, unknown>)[column]), isBrazilian)),
+    columns.map((column) => cellOf(column, textOf(valueAt(row, column, timeZone)), isBrazilian)),
   );
   const header = isBrazilian ? columns.map((column) => HEADERS[column] ?? column) : columns;
   const lines = [...(isContinued ? [] : [header]), ...cells].map((line) => `${line.join(isBrazilian ? ';' : ',')}\r\n`);
   return (isBrazilian && !isContinued ? '\uFEFF' : '') + lines.join('');
 }
+
+/** Without an offset, a spreadsheet takes an instant for one. */
+function valueAt(row: object, column: string, timeZone: string | undefined): unknown {
+  const value = column.split('.').reduce<unknown>((part, name) => (part as Row | null)?.[name] ?? null, row);
+  if (value instanceof Date && timeZone !== undefined) return localTime(value, timeZone).slice(0, 19);
+  if (column !== 'metadata') return value;
+  return Object.keys(value as Row).length === 0 ? null : JSON.stringify(value);
+}
+
+type Row = Record<string, unknown>;
 
 /** Only texts of callers can contain a separator, and all of them are quoted. */
 function cellOf(column: string, value: string, isBrazilian: boolean): string {

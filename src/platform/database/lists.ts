@@ -1,0 +1,299 @@
+import { Injectable } from '@nestjs/common';
+import { type EntityManager, type EntityTarget, type FindOptionsWhere, In } from 'typeorm';
+import { LAST_INSTANT_MS } from '../values/time.js';
+import { validationFailed } from '../values/problem.js';
+import { UnitOfWork } from './unit-of-work.js';
+
+/** The page of a list to return: at most `limit` rows, after the one that `cursor` points to. */
+export interface PageRequest {
+  readonly limit: number;
+  readonly cursor?: string;
+}
+
+/** The page of a list by creation, which can have bounds. */
+export interface CreatedPageRequest extends PageRequest {
+  readonly created_from?: string;
+  readonly created_to?: string;
+}
+
+/** A condition with its parameters. */
+export type Condition = [sql: string, ...parameters: unknown[]];
+
+/** Rows of a merchant in one range of an index, which sorts them as the list does. */
+export interface IndexRange {
+  index: string;
+  /** Other conditions on columns of the index than the merchant and the sort key; or on a few rows. */
+  prefix: Condition[];
+}
+
+/** Milliseconds, `to` excluded. */
+export interface Period {
+  from: number;
+  to: number;
+}
+
+/** @param from the parameters of a list, which were validated. */
+export const periodOf = (from: string | undefined, to: string | undefined): Period => ({
+  from: from === undefined ? -Infinity : Date.parse(from),
+  to: to === undefined ? Infinity : Date.parse(to),
+});
+
+/** A row that is found, but not loaded. */
+export interface Found {
+  id: string;
+  /** What sorts the list: the ID, or a number. */
+  tie: string | number;
+  /** The instant that sorts it before that, if there is one. */
+  sorted_at?: Date;
+}
+
+/** A list, as one request asks for it. */
+export interface List<Dto> {
+  /** Names its cursors, such as `entries <wallet ID>`: a cursor is only valid in the list that it comes from. */
+  name: string;
+  table: string;
+  /** Which rows come first: the newest, or the earliest. */
+  order: 'DESC' | 'ASC';
+  /** The column of the instant that sorts the rows. Without it, the ID or the number does. */
+  instant?: string;
+  /** The column that identifies a row, and sorts the rows of one instant; by default, `id`. */
+  id?: string;
+  /** A column of numbers that sorts them instead. */
+  number?: string;
+  ranges: readonly IndexRange[];
+  /** Of the instant. */
+  period?: Period;
+  /** The time zone of the merchant's days, for a list that is also a file. */
+  timeZone?: string;
+  /** Where the request has its cursor; by default, in the parameter `cursor`. */
+  place?: { pointer: string };
+  /** Returns those of the rows that belong to the list, if no index selects them. */
+  select?: (manager: EntityManager, rows: readonly Found[]) => Promise<readonly Found[]>;
+  /** Returns how many of the rows fit into a page, at least one: they can be large. */
+  fit?: (manager: EntityManager, rows: readonly Found[]) => Promise<number>;
+  /** Loads the rows, and makes their DTOs, in the same order. */
+  present: (manager: EntityManager, rows: readonly Found[]) => Promise<Dto[]>;
+}
+
+/** A page of a list, as a response has it. */
+export class Page<Dto> {
+  readonly #next: (cursor: string) => Promise<Page<Dto>>;
+  readonly #timeZone: string | undefined;
+
+  /** @param next_cursor the `cursor` of the next page; null on the last page. */
+  constructor(
+    readonly data: Dto[],
+    readonly next_cursor: string | null,
+    next: (cursor: string) => Promise<Page<Dto>>,
+    timeZone?: string,
+  ) {
+    this.#next = next;
+    this.#timeZone = timeZone;
+  }
+
+  /** Of the merchant's days. */
+  get timeZone(): string | undefined {
+    return this.#timeZone;
+  }
+
+  /** Returns the following page, of the largest size; undefined after the last one. */
+  next(): Promise<Page<Dto>> | undefined {
+    return this.next_cursor === null ? undefined : this.#next(this.next_cursor);
+  }
+}
+
+const LARGEST_PAGE = 100;
+
+/** The maximum number of rows that a page reads if no index selects them, in parts that double up to the largest. */
+const MAX_ROWS = 1000;
+const LARGEST_PART = 200;
+
+/** Reads the pages of all lists. */
+@Injectable()
+export class Lists {
+  constructor(private readonly unitOfWork: UnitOfWork) {}
+
+  /**
+   * Returns a page of a merchant's rows, read in one snapshot.
+   *
+   * @param declare returns the list, also after it has looked for what the list is of.
+   * @throws Problem validation_failed if the cursor is not one of this list.
+   */
+  page<Dto>(
+    merchantId: string,
+    { limit, cursor }: PageRequest,
+    declare: (manager: EntityManager) => Promise<List<Dto>> | List<Dto>,
+  ): Promise<Page<Dto>> {
+    return this.unitOfWork.snapshot(async (manager) => {
+      const list = await declare(manager);
+      const after = cursor === undefined ? undefined : foundBy(list, cursor);
+      const read = (from: Found | undefined, count: number): Promise<Found[]> =>
+        findRows(manager, merchantId, list, from, count);
+      const found = list.select ? await scan(manager, list, read, after, limit) : await take(read, after, limit);
+      const count = found.rows.length > 0 ? await list.fit?.(manager, found.rows) : undefined;
+      const rows = found.rows.slice(0, count);
+      const last = rows.length < found.rows.length ? rows.at(-1) : found.last;
+      return new Page(
+        rows.length === 0 ? [] : await list.present(manager, rows),
+        last === undefined ? null : encodeCursor(list.name, keyOf(list, last)),
+        (next) => this.page(merchantId, { limit: LARGEST_PAGE, cursor: next }, declare),
+        list.timeZone,
+      );
+    });
+  }
+}
+
+type Read = (after: Found | undefined, count: number) => Promise<Found[]>;
+
+/** The rows of a page, and the one after which the next page begins; undefined if there is none. */
+interface Part {
+  rows: Found[];
+  last: Found | undefined;
+}
+
+/** Reads one row more than the page has, which shows whether another page follows. */
+async function take(read: Read, after: Found | undefined, limit: number): Promise<Part> {
+  const found = await read(after, limit + 1);
+  const rows = found.slice(0, limit);
+  return { rows, last: found.length > limit ? rows.at(-1) : undefined };
+}
+
+/**
+ * Makes a page of the rows that no index selects: reads the list in parts until the page is full, at most 1,000 rows. A
+ * page can therefore be empty although more follow.
+ */
+async function scan<Dto>(
+  manager: EntityManager,
+  list: List<Dto>,
+  read: Read,
+  start: Found | undefined,
+  limit: number,
+): Promise<Part> {
+  const rows: Found[] = [];
+  let [after, part] = [start, limit + 1];
+  for (let left = MAX_ROWS; left > 0; left -= part, part = Math.min(2 * part, LARGEST_PART, left)) {
+    const found = await read(after, part);
+    rows.push(...(found.length === 0 ? [] : await list.select!(manager, found)));
+    if (rows.length > limit) return { rows: rows.slice(0, limit), last: rows[limit - 1] };
+    if (found.length < part) return { rows, last: undefined };
+    after = found.at(-1)!;
+  }
+  return { rows, last: after };
+}
+
+/**
+ * Finds rows. Each range is read from one end, or from the start of the page, until there are enough. So the number of
+ * rows that the database reads does not grow with the table.
+ */
+async function findRows<Dto>(
+  manager: EntityManager,
+  merchantId: string,
+  list: List<Dto>,
+  after: Found | undefined,
+  count: number,
+): Promise<Found[]> {
+  const selects = list.ranges.flatMap((range) => selectsOf(merchantId, list, range, after, count));
+  if (selects.length === 0) return [];
+  const sorted = [...(list.instant === undefined ? [] : ['sorted_at']), 'tie'].map((key) => `${key} ${list.order}`);
+  const union = selects.map(([sql]) => sql).join(' UNION ALL ');
+  return manager.query<Found[]>(`SELECT * FROM (${union}) found ORDER BY ${sorted.join(', ')} LIMIT ?`, [
+    ...selects.flatMap(([, ...parameters]) => parameters),
+    count,
+  ]);
+}
+
+/** `(created_at, id) < (?, ?)` becomes two statements, because servers do not read it as two ranges of the index. */
+function selectsOf<Dto>(
+  merchantId: string,
+  list: List<Dto>,
+  { index, prefix }: IndexRange,
+  after: Found | undefined,
+  count: number,
+): Condition[] {
+  const { table, order, instant, id = 'id', number: tie = id, period = { from: -Infinity, to: Infinity } } = list;
+  const columns = [`${id} AS id`, `${tie} AS tie`, ...(instant === undefined ? [] : [`${instant} AS sorted_at`])];
+  const sort = [...(instant === undefined ? [] : [instant]), tie].map((column) => `${column} ${order}`);
+  const select = (conditions: Condition[]): Condition => {
+    const all: Condition[] = [['merchant_id = ?', merchantId], ...prefix, ...conditions];
+    const where = all.map(([text]) => text).join(' AND ');
+    const sql = `(SELECT ${columns.join(', ')} FROM ${table} FORCE INDEX (${index}) WHERE ${where} ORDER BY ${sort.join(', ')} LIMIT ?)`;
+    return [sql, ...all.flatMap(([, ...parameters]) => parameters), count];
+  };
+  const between = ({ from, to }: Period): Condition[] => [
+    ...(from === -Infinity ? [] : [[`${instant} >= ?`, new Date(from)] satisfies Condition]),
+    ...(to === Infinity ? [] : [[`${instant} < ?`, new Date(to)] satisfies Condition]),
+  ];
+  if (after === undefined) return [select(between(period))];
+  const beyond: Condition = [`${tie} ${order === 'DESC' ? '<' : '>'} ?`, after.tie];
+  if (instant === undefined || after.sorted_at === undefined) return [select([beyond])];
+  const at = after.sorted_at.getTime();
+  if (order === 'DESC' ? at >= period.to : at < period.from) return [select(between(period))];
+  if (at < period.from || at >= period.to) return [];
+  return [
+    select([[`${instant} = ?`, new Date(at)], beyond]),
+    select(between(order === 'DESC' ? { ...period, to: at } : { ...period, from: at + 1 })),
+  ];
+}
+
+/** Loads rows that were found, in their order. */
+export async function loadFound<T extends { id: string; merchantId: string }>(
+  manager: EntityManager,
+  target: EntityTarget<T>,
+  merchantId: string,
+  found: readonly Found[],
+): Promise<T[]> {
+  const ids = found.map(({ id }) => id);
+  const rows = await manager.findBy(target, { merchantId, id: In(ids) } as FindOptionsWhere<T>);
+  return rows.sort((a, b) => ids.indexOf(a.id) - ids.indexOf(b.id));
+}
+
+const keyOf = <Dto>({ instant, number }: List<Dto>, { sorted_at: at, tie }: Found): (string | number)[] => [
+  ...(instant === undefined ? [] : [at!.getTime()]),
+  number === undefined ? tie : Number(tie),
+];
+
+function foundBy<Dto>({ name, instant, number, place }: List<Dto>, cursor: string): Found {
+  const types = [...(instant === undefined ? [] : ['number' as const]), number === undefined ? 'string' : 'number'];
+  const key = decodeCursor(name, cursor, types as ('string' | 'number')[], place);
+  const tie = key.at(-1)!;
+  return { id: String(tie), tie, ...(instant !== undefined && { sorted_at: new Date(key[0]!) }) };
+}
+
+/** Encodes the sort key of a page's last row as an opaque cursor. */
+export function encodeCursor(list: string, key: readonly (string | number)[]): string {
+  return Buffer.from(JSON.stringify([list, ...key])).toString('base64url');
+}
+
+/**
+ * Decodes a cursor.
+ *
+ * @param types the types of the sort key's parts.
+ * @param place where the request has the cursor.
+ * @throws Problem validation_failed if it is not a valid cursor.
+ */
+export function decodeCursor<const T extends readonly ('string' | 'number')[]>(
+  list: string,
+  cursor: string,
+  types: T,
+  place: { parameter: string } | { pointer: string } = { parameter: 'cursor' },
+): { -readonly [I in keyof T]: T[I] extends 'string' ? string : number } {
+  try {
+    const [from, ...key] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[];
+    if (
+      from === list &&
+      key.length === types.length &&
+      key.every((part, at) => typeof part === types[at] && isSortable(part))
+    )
+      return key as never;
+  } catch {
+    // Falls through: not a cursor.
+  }
+  throw validationFailed([{ ...place, detail: 'must be the next_cursor of an earlier page of this list' }]);
+}
+
+/** Sort keys are IDs, entry numbers and instants. The database would refuse a query with a later instant. */
+function isSortable(part: unknown): boolean {
+  return typeof part === 'string'
+    ? /^[0-9a-f-]{36}$/.test(part)
+    : Number.isSafeInteger(part) && (part as number) >= 0 && (part as number) <= LAST_INSTANT_MS;
+}
