@@ -19,7 +19,7 @@ import { EventSweep, FeedEvent } from './events/event.entity.js';
 import { WebhookEndpoint } from './events/webhook-endpoint.entity.js';
 import { CustomerChange } from './orders/customer-change.entity.js';
 import { Order } from './orders/order.entity.js';
-import { LedgerDay } from './reports/ledger-day.entity.js';
+import { LedgerDay } from './reports/sums.js';
 import { MerchantClock } from './sandbox/sandbox-clock.entity.js';
 import { Refund } from './orders/refund.entity.js';
 import { RateLimit } from './platform/rate-limits/rate-limit.entity.js';

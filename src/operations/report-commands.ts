@@ -2,10 +2,9 @@ import { type INestApplicationContext } from '@nestjs/common';
 import { Command, Option } from 'commander';
 import { UserNames } from '../auth/user-names.service.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
-import { FrequentService } from '../reports/frequent.service.js';
-import { GrantsReportService } from '../reports/grants-report.service.js';
 import { type LedgerOptions, LedgerService } from '../reports/ledger.service.js';
 import { ExpiringService, OutstandingService } from '../reports/outstanding.service.js';
+import { PeriodReportsService } from '../reports/period-reports.service.js';
 import { LEDGER_BY } from '../reports/report.dto.js';
 import { runWithServices } from './application.js';
 import { day, wholeNumber } from './arguments.js';
@@ -58,7 +57,7 @@ export function reportCommands(): Command {
     add<{ from: string; to: string }>(
       'grants',
       'who granted how much, by reason',
-      (services, merchantId, { from, to }) => services.get(GrantsReportService).report(merchantId, { from, to }),
+      (services, merchantId, { from, to }) => services.get(PeriodReportsService).grants(merchantId, { from, to }),
     ),
   );
   addOfCustomers(add);
@@ -71,14 +70,14 @@ function addOfCustomers(add: Add): void {
       'frequent',
       'customers with many completed orders in a day, and the users that completed them',
       (services, merchantId, { atLeast, ...period }) =>
-        services.get(FrequentService).report(merchantId, { ...period, at_least: atLeast }),
+        services.get(PeriodReportsService).frequent(merchantId, { ...period, at_least: atLeast }),
     ),
   ).option('--at-least <n>', 'the number of orders from which a customer is listed', wholeNumber(2, 1000), 3);
   withPeriod(
     add<{ from: string; to: string; limit: number }>(
       'customers',
       'the customers who bought most',
-      (services, merchantId, options) => services.get(FrequentService).top(merchantId, options),
+      (services, merchantId, options) => services.get(PeriodReportsService).customers(merchantId, options),
     ),
   ).option('--limit <n>', 'the maximum number of customers', wholeNumber(1, 1000), 100);
 }

@@ -13,7 +13,7 @@ import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { CENTS_IN_BRL, Metrics } from '../platform/observe/metrics.js';
 import { DomainEvents, isFeedEvent } from '../platform/values/domain-event.js';
 import { Clock, HOUR_MS, MINUTE_MS, SECOND_MS } from '../platform/values/time.js';
-import { LedgerSumsService } from '../reports/ledger-sums.service.js';
+import { SumsService } from '../reports/sums.service.js';
 import { OperatorGrantsService } from './operator-grants.service.js';
 
 /** A pause lasts at least this long, so that work arriving meanwhile is done together. */
@@ -129,7 +129,7 @@ export class SweepsService implements BeforeApplicationShutdown {
     private readonly deliveries: DeliveryService,
     secrets: WebhookSecrets,
     private readonly operatorGrants: OperatorGrantsService,
-    ledgerSums: LedgerSumsService,
+    ledgerSums: SumsService,
     unitOfWork: UnitOfWork,
     events: DomainEvents,
     metrics: Metrics,

@@ -9,9 +9,25 @@ import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { addDays, firstOfNextMonth, startOfDay } from '../platform/values/calendar-days.js';
 import { amountsOf, exactCents } from '../platform/values/money.js';
 import { validationFailed } from '../platform/values/problem.js';
-import { sumsOfEntries, type SumRow } from './ledger-sums.js';
-import { refuseMany, refusePeriod } from './limits.js';
+import { DAY_MS } from '../platform/values/time.js';
 import { type LedgerBy, type LedgerReportDto } from './report.dto.js';
+import { LEDGER_SUMS } from './sums.js';
+
+export const MAX_ROWS = 10_000;
+
+/** @param to the day after the last one. */
+export function refusePeriod({ from, to }: { from: string; to: string }, maxDays: number): void {
+  const days = (Date.parse(to) - Date.parse(from)) / DAY_MS;
+  if (days >= 1 && days <= maxDays) return;
+  const detail = days < 1 ? 'must be after from' : `must be at most ${maxDays} days after from`;
+  throw validationFailed([{ parameter: 'to', detail }]);
+}
+
+/** @param parameter the one that makes too many rows. */
+export function refuseMany(rows: readonly unknown[], parameter: string): void {
+  if (rows.length <= MAX_ROWS) return;
+  throw validationFailed([{ parameter, detail: `makes a report of more than ${MAX_ROWS} rows` }]);
+}
 
 /** The orders that were completed in a part of time, and how many customers these have now. */
 export interface OrderCounts {
@@ -144,8 +160,10 @@ export class LedgerService {
     return this.unitOfWork.snapshot(async (manager) => {
       const { summedUntil } = await manager.findOneByOrFail(LedgerPosition, { merchantId });
       const sums = await summedDays(manager, merchantId, options);
-      const rest = { from: summedUntil, to: end, isByStore: isByStore(options.by) };
-      sums.push(...(await sumsOfEntries(manager, { id: merchantId, timeZone }, rest)));
+      const names = isByStore(options.by) ? undefined : (['store', 'kind'] as const);
+      sums.push(
+        ...(await LEDGER_SUMS.rest(manager, { id: merchantId, timeZone }, { from: summedUntil, to: end }, names)),
+      );
       const counts = options.counts ? await countsOf(manager, merchantId, timeZone, options) : undefined;
       // A store that made orders has a row, even if it owes nothing.
       if (options.by === 'store') sums.push(...[...(counts?.keys() ?? [])].flatMap(emptySum));
@@ -157,6 +175,8 @@ export class LedgerService {
   }
 }
 
+type SumRow = Omit<Awaited<ReturnType<typeof LEDGER_SUMS.rest>>[number], 'entries'>;
+
 /** Days before the period have an empty day; others that of their row. */
 function summedDays(manager: EntityManager, merchantId: string, { from, to, by }: LedgerOptions): Promise<SumRow[]> {
   const day = { day: 'day', month: "GREATEST(CONCAT(LEFT(day, 7), '-01'), :from)" }[by as string] ?? ':from';
@@ -164,7 +184,7 @@ function summedDays(manager: EntityManager, merchantId: string, { from, to, by }
   const store = by === 'store_pair' ? 'store' : "''";
   return queryNamed<SumRow>(
     manager,
-    `SELECT CASE WHEN day < :from THEN '' ELSE ${day} END AS day, ${store} AS in_store, ${owner} AS owner, kind, SUM(amount_cents) AS cents
+    `SELECT CASE WHEN day < :from THEN '' ELSE ${day} END AS day, ${store} AS store, ${owner} AS credit_store, kind, SUM(amount_cents) AS amount_cents
        FROM ledger_days WHERE merchant_id = :merchantId AND day < :to GROUP BY 1, 2, 3, 4`,
     { merchantId, from, to },
   );
@@ -184,7 +204,7 @@ function countsOf(
 }
 
 const emptySum = (owner: string | null): SumRow[] =>
-  owner === null ? [] : [{ day: '', in_store: '', owner, kind: 'earn', cents: 0 }];
+  owner === null ? [] : [{ day: '', store: '', credit_store: owner, kind: 'earn', amount_cents: 0 }];
 
 const isByStore = (by?: LedgerBy): boolean => by === 'store' || by === 'store_pair';
 
@@ -195,9 +215,9 @@ function rowsOf(
   isClosed: (to: string) => boolean,
   counts?: Counts,
 ): LedgerRow[] {
-  const storesOf = ({ owner, in_store }: SumRow): LedgerRow['stores'] => ({
+  const storesOf = ({ credit_store: owner, store }: SumRow): LedgerRow['stores'] => ({
     ...(isByStore(by) && { store: owner || null }),
-    ...(by === 'store_pair' && { in_store: in_store || null }),
+    ...(by === 'store_pair' && { in_store: store || null }),
   });
   const groups = new Map<string, { stores: LedgerRow['stores']; sums: SumRow[] }>();
   if (!isByStore(by)) groups.set('{}', { stores: {}, sums: [] });
@@ -236,11 +256,11 @@ function periodsOf({ from, to, by }: LedgerOptions): { from: string; to: string 
   return periods;
 }
 
-function addTo(sums: Record<Member, number>, { kind, cents: sum }: SumRow): void {
+function addTo(sums: Record<Member, number>, { kind, amount_cents: sum }: SumRow): void {
   const add = (member: Member, cents: number): void => void (sums[member] = exactCents(sums[member] + cents));
   const cents = exactCents(sum);
   const isDebt = kind === 'debt' || kind === 'repay';
-  const [member, sign] = MEMBERS[kind];
+  const [member, sign] = MEMBERS[kind as EntryKind];
   add(member, sign * cents);
   add('closing', isDebt ? -cents : cents);
   if (isDebt) add('closing_debt', cents);

@@ -9,7 +9,7 @@ import { amountsOf, exactCents } from '../platform/values/money.js';
 import { validationFailed } from '../platform/values/problem.js';
 import { Clock, after, DAY_MS } from '../platform/values/time.js';
 import { type LedgerRow, LedgerService } from './ledger.service.js';
-import { refuseMany } from './limits.js';
+import { refuseMany } from './ledger.service.js';
 import { type OutstandingReportDto, type OutstandingRowDto } from './report.dto.js';
 
 /** Reports what expires in the coming months if nobody spends it. */

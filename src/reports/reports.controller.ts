@@ -3,10 +3,9 @@ import { ExpiringReportDto, ExpiringRowDto } from '../cashback/expiring.dto.js';
 import { Heavy } from '../platform/http/admission.js';
 import { MerchantController, MerchantId, Requires } from '../platform/http/decorators.js';
 import { Report } from '../platform/http/response.interceptor.js';
-import { FrequentService } from './frequent.service.js';
-import { GrantsReportService } from './grants-report.service.js';
 import { LedgerService } from './ledger.service.js';
 import { ExpiringService, OutstandingService } from './outstanding.service.js';
+import { PeriodReportsService } from './period-reports.service.js';
 import {
   ExpiringQueryDto,
   FrequentQueryDto,
@@ -34,8 +33,7 @@ export class ReportsController {
     private readonly ledger: LedgerService,
     private readonly outstanding: OutstandingService,
     private readonly expiring: ExpiringService,
-    private readonly frequent: FrequentService,
-    private readonly grants: GrantsReportService,
+    private readonly ofPeriod: PeriodReportsService,
   ) {}
 
   /**
@@ -87,7 +85,7 @@ export class ReportsController {
   @Get('frequent')
   @Report('frequent', FrequentReportDto, FrequentRowDto)
   reportFrequent(@MerchantId() merchantId: string, @Query() query: FrequentQueryDto): Promise<FrequentReportDto> {
-    return this.frequent.report(merchantId, query);
+    return this.ofPeriod.frequent(merchantId, query);
   }
 
   /**
@@ -98,7 +96,7 @@ export class ReportsController {
   @Get('grants')
   @Report('grants', GrantsReportDto, GrantsRowDto)
   reportGrants(@MerchantId() merchantId: string, @Query() query: GrantsQueryDto): Promise<GrantsReportDto> {
-    return this.grants.report(merchantId, query);
+    return this.ofPeriod.grants(merchantId, query);
   }
 
   /**
@@ -110,6 +108,6 @@ export class ReportsController {
   @Get('customers')
   @Report('customers', TopReportDto, TopRowDto)
   reportCustomers(@MerchantId() merchantId: string, @Query() query: TopQueryDto): Promise<TopReportDto> {
-    return this.frequent.top(merchantId, query);
+    return this.ofPeriod.customers(merchantId, query);
   }
 }

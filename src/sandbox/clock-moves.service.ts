@@ -12,7 +12,7 @@ import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { startOfDay } from '../platform/values/calendar-days.js';
 import { Problem, validationFailed } from '../platform/values/problem.js';
 import { after, DAY_MS, SECOND_MS } from '../platform/values/time.js';
-import { LedgerSumsService } from '../reports/ledger-sums.service.js';
+import { SumsService } from '../reports/sums.service.js';
 import { ClockLocks } from './clock-locks.service.js';
 import { MerchantClock } from './sandbox-clock.entity.js';
 import { SandboxClock } from './sandbox-clock.js';
@@ -50,7 +50,7 @@ export class ClockMoves {
     orders: OrderExpiryService,
     credits: CreditExpiryService,
     private readonly sequencer: SequencerService,
-    private readonly ledgerSums: LedgerSumsService,
+    private readonly ledgerSums: SumsService,
     private readonly merchants: MerchantsService,
     private readonly locks: ClockLocks,
     private readonly unitOfWork: UnitOfWork,

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { addDays, dayOf, startOfDay } from '../../src/platform/values/calendar-days.js';
-import { LedgerSumsService } from '../../src/reports/ledger-sums.service.js';
+import { SumsService } from '../../src/reports/sums.service.js';
 import { expectInvariants, findingsOf } from '../support/expectations.js';
 import { numberEvents } from '../support/events.js';
 import { aDocument, type TestMerchant } from '../support/factories.js';
@@ -38,7 +38,7 @@ const positionOf = async (): Promise<Date> => {
   const sql = 'SELECT summed_until AS at FROM ledger_positions WHERE merchant_id = ?';
   return (await rowsOf<{ at: Date }>(service, sql, [merchant.id]))[0]!.at;
 };
-const sumOn = (on: Service): Promise<{ hasMore: boolean }> => on.app.get(LedgerSumsService).run();
+const sumOn = (on: Service): Promise<{ hasMore: boolean }> => on.app.get(SumsService).run();
 
 /** Skips to some minutes after the end of the day, without letting anything happen. */
 function skipPast(minutes: number): void {
@@ -94,7 +94,7 @@ describe('the sums of the ledger', () => {
     await blocker.query('INSERT INTO ledger_days VALUES (?, ?, ?, ?, ?, 1, 1)', [merchant.id, day, '', '', 'grant']);
     const [own] = (await blocker.query('SELECT CONNECTION_ID() AS id')) as { id: number }[];
     const summing = second.app
-      .get(LedgerSumsService)
+      .get(SumsService)
       .run()
       .catch((error: unknown) => error);
     const waiting = await untilSumming(own!.id);

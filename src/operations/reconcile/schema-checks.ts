@@ -9,7 +9,7 @@ import { LedgerPosition, EventFeed } from '../../merchants/merchant.entity.js';
 import { CustomerChange } from '../../orders/customer-change.entity.js';
 import { Order } from '../../orders/order.entity.js';
 import { Refund } from '../../orders/refund.entity.js';
-import { LedgerDay } from '../../reports/ledger-day.entity.js';
+import { LedgerDay } from '../../reports/sums.js';
 import { type Finding } from './page.js';
 
 const MONEY = [Wallet, Credit, Grant, GrantTotal, Hold, Entry, Order, Refund, CustomerChange];

@@ -6,7 +6,7 @@ import { type UnitOfWork } from '../../platform/database/unit-of-work.js';
 import { addDays, dayOf, startOfDay } from '../../platform/values/calendar-days.js';
 import { OPERATOR } from '../../platform/values/caller.js';
 import { beforeIdsOf } from '../../platform/values/ids.js';
-import { entryAfter, SUMS_OF_ENTRIES } from '../../reports/ledger-sums.js';
+import { LEDGER_SUMS } from '../../reports/sums.js';
 import { CLOCK_MARGIN, type Finding, inPage, type SqlChecks } from './page.js';
 
 /** Checks of how far the ledger has been summed, by merchant. */
@@ -50,7 +50,7 @@ const WRONG_SUMS = `
     FROM (SELECT store, credit_store, kind, entries, amount_cents AS cents, 0 AS ledger_entries, 0 AS ledger_cents
             FROM ledger_days WHERE merchant_id = ? AND day = ?
            UNION ALL
-          SELECT in_store, owner, kind, 0, 0, entries, cents FROM (${SUMS_OF_ENTRIES}) ledger) both_sums
+          SELECT store, credit_store, kind, 0, 0, entries, amount_cents FROM (${LEDGER_SUMS.statement()}) ledger) both_sums
    GROUP BY store, credit_store, kind
   HAVING SUM(entries) <> SUM(ledger_entries) OR SUM(cents) <> SUM(ledger_cents)
    LIMIT 100`;
@@ -80,7 +80,7 @@ async function checkNextDay(
   if (position === null) return undefined;
   const { summedUntil } = position;
   const from = last === undefined ? new Date(0) : startOfDay(addDays(last, 1), timeZone);
-  const entry = await entryAfter(manager, merchantId, from);
+  const entry = await LEDGER_SUMS.firstFrom(manager, merchantId, from);
   const [sum] = await manager.query<{ day: string | null }[]>(
     'SELECT MIN(day) AS day FROM ledger_days WHERE merchant_id = ? AND day > ?',
     [merchantId, last ?? ''],

@@ -1,14 +1,13 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
-import { addDays, dayOf, startOfDay } from '../platform/values/calendar-days.js';
-import { after, Clock, MINUTE_MS } from '../platform/values/time.js';
-import { doEach, type SweepProgress, type SweepTask } from '../platform/database/sweep.js';
+import { type EntityManager } from 'typeorm';
+import { LedgerPosition, Merchant } from '../merchants/merchant.entity.js';
 import { ALL_MERCHANTS, sweptMerchants } from '../platform/database/by-merchant.js';
 import { DatabaseServer } from '../platform/database/database-server.js';
+import { doEach, type SweepProgress, type SweepTask } from '../platform/database/sweep.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
-import { LedgerPosition } from '../merchants/merchant.entity.js';
-import { Merchant } from '../merchants/merchant.entity.js';
-import { entryAfter, SUMS_OF_ENTRIES } from './ledger-sums.js';
+import { addDays, dayOf, startOfDay } from '../platform/values/calendar-days.js';
+import { after, Clock, MINUTE_MS } from '../platform/values/time.js';
+import { LEDGER_SUMS } from './sums.js';
 
 /** When no transaction that writes an entry of a day is open any more. The clocks of instances may differ. */
 const LATEST_COMMIT_MS = 10 * MINUTE_MS;
@@ -22,16 +21,12 @@ const due = (merchants: string): string => `/* ${ALL_MERCHANTS} */
   SELECT merchant_id AS id, due_at FROM ledger_positions
    WHERE due_at <= ? AND ${merchants} ORDER BY due_at LIMIT ${MERCHANTS_PER_RUN}`;
 
-const ADD = `
-  INSERT INTO ledger_days (merchant_id, day, store, credit_store, kind, entries, amount_cents) ${SUMS_OF_ENTRIES}
-  ON DUPLICATE KEY UPDATE entries = ledger_days.entries + VALUES(entries), amount_cents = ledger_days.amount_cents + VALUES(amount_cents)`;
-
 /**
  * Adds up the ledger by day, after the day's end, so that reports need not read its entries. No use case changes a sum:
  * a merchant's orders would wait for each other.
  */
 @Injectable()
-export class LedgerSumsService implements SweepTask {
+export class SumsService implements SweepTask {
   constructor(
     private readonly unitOfWork: UnitOfWork,
     private readonly clock: Clock,
@@ -68,7 +63,10 @@ export class LedgerSumsService implements SweepTask {
     const moveTo = (moved: Partial<LedgerPosition>): Promise<unknown> =>
       manager.update(LedgerPosition, { merchantId }, moved);
 
-    const [first, today] = [await entryAfter(manager, merchantId, position.summedUntil), dayOf(overSince, timeZone)];
+    const [first, today] = [
+      await LEDGER_SUMS.firstFrom(manager, merchantId, position.summedUntil),
+      dayOf(overSince, timeZone),
+    ];
     const day = first === undefined || dayOf(first, timeZone) > today ? today : dayOf(first, timeZone);
     const [start, end] = [startOfDay(day, timeZone), startOfDay(addDays(day, 1), timeZone)];
     // Days without entries are passed at once.
@@ -77,9 +75,9 @@ export class LedgerSumsService implements SweepTask {
       await moveTo({ summedUntil: from, dueAt: after(end, LATEST_COMMIT_MS) });
       return true;
     }
-    const next = await entryAfter(manager, merchantId, from, ENTRIES);
+    const next = await LEDGER_SUMS.firstFrom(manager, merchantId, from, ENTRIES);
     const to = next === undefined || next > end ? end : new Date(Math.max(+next, +from + 1));
-    await manager.query(ADD, [day, merchantId, from, to]);
+    await LEDGER_SUMS.add(manager, merchantId, day, from, to);
     await moveTo({ summedUntil: to });
     return true;
   }
