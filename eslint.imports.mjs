@@ -1,7 +1,7 @@
 // @ts-check
 
-/** The rooms of `src`, from the bottom up, and the folders of `platform`. A room imports only from those before it. */
-const ROOMS = ['platform', 'merchants', 'auth', 'cashback', 'orders', 'events', 'reports', 'sandbox', 'operations'];
+/** The modules of `src`, from the bottom up, and the folders of `platform`. A module imports only from those before it. */
+const MODULES = ['platform', 'merchants', 'auth', 'cashback', 'orders', 'events', 'reports', 'sandbox', 'operations'];
 const PLATFORM = ['values', 'config', 'database', 'rate-limits', 'openapi', 'http', 'observe'];
 /** Files that meet HTTP; all others, services above all, know no HTTP, OpenAPI or metrics. */
 const EDGES = ['controller', 'dto', 'guard', 'interceptor', 'middleware', 'module', 'strategy'];
@@ -17,7 +17,7 @@ const noHttp = {
 };
 
 const noEdges = {
-  regex: '^(\\.\\./)+platform/(http|openapi|observe)/',
+  regex: '^(\\.\\./)+platform/(http/(?!by\\.dto)|openapi/|observe/)',
   message: 'A service knows neither HTTP nor metrics; its controller does.',
 };
 
@@ -40,19 +40,19 @@ const rule = (files, patterns, ignores = []) => ({
 
 const edges = EDGES.map((edge) => `**/*.${edge}.ts`);
 
-/** @param {string} room @param {number} at @returns {object[]} */
-const upwardsOf = (room, at) => [
-  ...(at + 1 < ROOMS.length ? [refuse(ROOMS.slice(at + 1), 'Nothing imports upwards.')] : []),
-  ...(room === 'operations' ? [] : [noTop]),
+/** @param {string} module @param {number} at @returns {object[]} */
+const upwardsOf = (module, at) => [
+  ...(at + 1 < MODULES.length ? [refuse(MODULES.slice(at + 1), 'Nothing imports upwards.')] : []),
+  ...(module === 'operations' ? [] : [noTop]),
 ];
 
 /** The import rules of docs/architecture.md. The later of two rules for a file replaces the earlier. */
 export const importRules = [
-  ...ROOMS.flatMap((room, at) => {
-    const patterns = upwardsOf(room, at);
-    const isOfServices = !['platform', 'sandbox', 'operations'].includes(room);
-    const inServices = [...patterns, noEdges, ...(['merchants', 'cashback'].includes(room) ? [noHttp] : [])];
-    const files = `src/${room}/**/*.ts`;
+  ...MODULES.flatMap((module, at) => {
+    const patterns = upwardsOf(module, at);
+    const isOfServices = !['platform', 'sandbox', 'operations'].includes(module);
+    const inServices = [...patterns, noEdges, ...(['merchants', 'cashback'].includes(module) ? [noHttp] : [])];
+    const files = `src/${module}/**/*.ts`;
     return [rule(files, patterns), ...(isOfServices ? [rule(files, inServices, edges)] : [])];
   }),
   ...PLATFORM.map((folder, at) => {

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { In } from 'typeorm';
 import { type Shared, SharedStatements } from '../platform/database/shared.js';
 import { ApiUser } from './api-user.entity.js';
-import { ByDto } from './by.dto.js';
+import { ByDto } from '../platform/http/by.dto.js';
 
 const MAX_AGE_MS = 60_000;
 const NAMES_KEPT = 10_000;

@@ -1,8 +1,9 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
-import { ByDto, byOf } from '../auth/by.dto.js';
+import { ByDto } from '../platform/http/by.dto.js';
 import { Column } from '../platform/http/csv.js';
 import { CreatedQueryDto } from '../platform/http/page-query.dto.js';
+import { present } from '../platform/http/present.js';
 import {
   ApiMetadata,
   IsCallerId,
@@ -14,12 +15,11 @@ import {
   IsUserId,
 } from '../platform/http/validators.js';
 import { ApiId, ApiMoney, InOrder } from '../platform/openapi/decorators.js';
-import { dayOf } from '../platform/values/calendar-days.js';
 import { formatMoney, parseMoney } from '../platform/values/money.js';
 import { type Metadata, readMetadata } from '../platform/values/texts.js';
 import { type NamedGrant } from './grant-content.js';
 import { type GrantState } from './grants.service.js';
-import { expiresOn } from './validity.js';
+import { datesOf } from './validity.js';
 
 /** Cashback for a customer that no order earned, such as a promotion or an apology. */
 export class CreateGrantDto {
@@ -226,30 +226,25 @@ export function readGrant(request: CreateGrantDto): NamedGrant {
   };
 }
 
-export function toGrantDto(state: GrantState): GrantDto {
-  const { grant, credit, document, timeZone, remainingCents, heldCents } = state;
+export function toGrantDto({ grant, credit, document, timeZone, remainingCents, heldCents }: GrantState): GrantDto {
+  const { available_at, expires_at, ...days } = datesOf(credit, timeZone);
   return {
     id: credit.id,
     external_id: grant.externalId,
-    wallet_id: credit.walletId,
+    ...present(credit, 'walletId'),
     document,
-    amount: formatMoney(credit.amountCents),
-    remaining: formatMoney(remainingCents),
-    held: formatMoney(heldCents),
+    ...present(credit, 'amountCents'),
+    ...present({ remainingCents, heldCents }, 'remainingCents', 'heldCents'),
     voided: formatMoney(grant.voidedCents ?? 0),
     reason: credit.reason,
     note: grant.note,
     store: credit.store,
-    metadata: grant.metadata ?? {},
-    available_at: credit.availableAt,
-    expires_at: credit.expiresAt,
-    available_on: dayOf(credit.availableAt, timeZone),
-    expires_on: expiresOn(credit.expiresAt, timeZone),
+    ...present(grant, 'metadata'),
+    available_at,
+    expires_at,
+    ...days,
     created_at: credit.createdAt,
-    created_by: byOf(grant.createdBy),
-    voided_at: grant.voidedAt,
-    voided_by: byOf(grant.voidedBy),
-    void_reason: grant.voidReason,
+    ...present(grant, 'createdBy', 'voidedAt', 'voidedBy', 'voidReason'),
   };
 }
 

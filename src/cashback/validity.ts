@@ -38,3 +38,11 @@ export function returnEnd(timeZone: string, refundedAt: Date): Date {
 export function expiresOn(expiresAt: Date, timeZone: string): string {
   return dayOf(after(expiresAt, -1), timeZone);
 }
+
+/** The instants and the days of a validity, as responses have them. */
+export const datesOf = ({ availableAt, expiresAt }: Validity, timeZone: string) => ({
+  available_at: availableAt,
+  available_on: dayOf(availableAt, timeZone),
+  expires_at: expiresAt,
+  expires_on: expiresOn(expiresAt, timeZone),
+});

@@ -1,8 +1,9 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
-import { ByDto, byOf } from '../auth/by.dto.js';
+import { ByDto, byOf } from '../platform/http/by.dto.js';
 import { Column } from '../platform/http/csv.js';
 import { ListQueryDto } from '../platform/http/page-query.dto.js';
+import { present } from '../platform/http/present.js';
 import { IsDocument, IsMoney } from '../platform/http/validators.js';
 import { ApiId, ApiMoney, InOrder } from '../platform/openapi/decorators.js';
 import { dayOf } from '../platform/values/calendar-days.js';
@@ -11,7 +12,7 @@ import { type CreditDto, type CreditSourceDto } from './credit.dto.js';
 import { type Credit } from './credit.entity.js';
 import { type Entry, ENTRY_KINDS, type EntryKind } from './entry.entity.js';
 import { type ExternalNames } from './external-names.js';
-import { expiresOn } from './validity.js';
+import { datesOf, expiresOn } from './validity.js';
 import { walletData } from './wallet-events.js';
 import { type DatedAmount, type WalletSummary } from './wallet-sums.js';
 import { type Wallet } from './wallet.entity.js';
@@ -312,12 +313,7 @@ export function toEntryDto(entry: Entry, { orders, refunds, grants }: ExternalNa
   const { orderId, refundId, creditId } = entry;
   const grant = grants.get(creditId ?? '');
   return {
-    seq: entry.seq,
-    kind: entry.kind,
-    amount: formatMoney(entry.amountCents),
-    balance: formatMoney(entry.balanceCents),
-    debt: formatMoney(entry.debtCents),
-    order_id: orderId,
+    ...present(entry, 'seq', 'kind', 'amountCents', 'balanceCents', 'debtCents', 'orderId'),
     order_external_id: orders.get(orderId ?? '') ?? null,
     refund_id: refundId,
     refund_external_id: refunds.get(refundId ?? '')?.externalId ?? null,
@@ -325,27 +321,18 @@ export function toEntryDto(entry: Entry, { orders, refunds, grants }: ExternalNa
     grant_id: grant === undefined ? null : creditId,
     grant_external_id: grant?.externalId ?? null,
     reason: grant?.reason ?? null,
-    effective_at: entry.effectiveAt,
-    created_at: entry.createdAt,
+    ...present(entry, 'effectiveAt', 'createdAt'),
     by: byOf(entry.madeBy),
     store: entry.store,
   };
 }
 
-export function toCreditDto(credit: Credit, names: ExternalNames, timeZone: string): CreditDto {
-  return {
-    id: credit.id,
-    amount: formatMoney(credit.amountCents),
-    remaining: formatMoney(credit.remainingCents),
-    held: formatMoney(credit.heldCents),
-    available_at: credit.availableAt,
-    available_on: dayOf(credit.availableAt, timeZone),
-    expires_at: credit.expiresAt,
-    expires_on: expiresOn(credit.expiresAt, timeZone),
-    store: credit.store,
-    source: toSourceDto(credit, names),
-  };
-}
+export const toCreditDto = (credit: Credit, names: ExternalNames, timeZone: string): CreditDto => ({
+  ...present(credit, 'id', 'amountCents', 'remainingCents', 'heldCents'),
+  ...datesOf(credit, timeZone),
+  store: credit.store,
+  source: toSourceDto(credit, names),
+});
 
 function toSourceDto(credit: Credit, names: ExternalNames): CreditSourceDto {
   const { id, refundId, reason } = credit;

@@ -1,7 +1,7 @@
 import { type Type } from '@nestjs/common';
 import { ApiProperty, OmitType, PickType } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
-import { ByDto } from '../auth/by.dto.js';
+import { ByDto } from '../platform/http/by.dto.js';
 import { GrantDto } from '../cashback/grant.dto.js';
 import { WalletDto } from '../cashback/wallet.dto.js';
 import { OrderDto, ToReceiveDto, ToRedeemDto } from '../orders/order.dto.js';

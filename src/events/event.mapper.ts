@@ -1,5 +1,5 @@
 import { type EntityManager, In } from 'typeorm';
-import { byOf } from '../auth/by.dto.js';
+import { byOf } from '../platform/http/by.dto.js';
 import { Credit } from '../cashback/credit.entity.js';
 import { Grant } from '../cashback/grant.entity.js';
 import { Wallet } from '../cashback/wallet.entity.js';

@@ -13,7 +13,7 @@ import {
   parseRate,
   RATE_PATTERN,
 } from '../platform/values/money.js';
-import { memberOf, type Presented } from '../platform/values/present.js';
+import { memberOf, type Presented } from '../platform/http/present.js';
 import { type FaultOf, textFault } from '../platform/values/texts.js';
 import { type DatedVersion } from './policy-version.entity.js';
 import { isSamePaymentMethod, type Policy, type Rule, RULE_ENTRIES } from './policy.js';

@@ -3,7 +3,7 @@ import { type Merchant } from '../merchants/merchant.entity.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import { type PolicyVersion } from '../merchants/policy-version.entity.js';
 import { type Policy, type Rule, RULE_ENTRIES } from '../merchants/policy.js';
-import { memberOf } from '../platform/values/present.js';
+import { memberOf } from '../platform/http/present.js';
 import { runChange, runWithServices } from './application.js';
 import {
   day,

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { Entry } from '../cashback/entry.entity.js';
-import { type OrderDto, toRefundDto } from '../orders/order.dto.js';
+import { type OrderDto } from '../orders/order.dto.js';
 import { Order } from '../orders/order.entity.js';
 import { OrdersService } from '../orders/orders.service.js';
-import { type RefundDto } from '../orders/refund.dto.js';
+import { type RefundDto, toRefundDto } from '../orders/refund.dto.js';
 import { Refund } from '../orders/refund.entity.js';
 import { ALL_MERCHANTS } from '../platform/database/by-merchant.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';

@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { ByDto } from '../auth/by.dto.js';
+import { ByDto } from '../platform/http/by.dto.js';
 import { IsDocument, IsText } from '../platform/http/validators.js';
 import { ApiMoney, InOrder } from '../platform/openapi/decorators.js';
 import { OrderDto } from './order.dto.js';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { byOf } from '../auth/by.dto.js';
+import { byOf } from '../platform/http/by.dto.js';
 import { type WalletAggregate } from '../cashback/wallet-aggregate.js';
 import { ownerKey } from '../cashback/wallet.entity.js';
 import { WalletStore } from '../cashback/wallet.store.js';

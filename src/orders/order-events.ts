@@ -1,11 +1,11 @@
-import type {} from '../auth/by.dto.js';
 import type {} from '../auth/user-names.service.js';
 import { walletData } from '../cashback/wallet-events.js';
+import type {} from '../platform/http/by.dto.js';
 import type { NewFeedEvent } from '../platform/values/domain-event.js';
 import type { OrderCashbackDto, OrderDto, ToRedeemDto } from './order.dto.js';
-import { toOrderDto, toRefundDto } from './order.dto.js';
+import { toOrderDto } from './order.dto.js';
 import type { Order, OrderChange } from './order.entity.js';
-import type { RefundDto } from './refund.dto.js';
+import { type RefundDto, toRefundDto } from './refund.dto.js';
 import type { Refund } from './refund.entity.js';
 
 /** What is added when an event is read: what can be erased, and who did what. Only an amendment changes the items. */

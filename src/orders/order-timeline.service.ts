@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { byOf } from '../auth/by.dto.js';
+import { byOf } from '../platform/http/by.dto.js';
 import { decodeCursor, encodeCursor, type PageRequest } from '../platform/database/lists.js';
 import { queryNamed } from '../platform/database/rows.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';

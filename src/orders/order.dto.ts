@@ -1,12 +1,12 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { ByDto, byOf } from '../auth/by.dto.js';
 import { type EarnedCashback, rateOf, type RedeemableMaximum } from '../cashback/quote.js';
-import { expiresOn, type Validity } from '../cashback/validity.js';
+import { datesOf, type Validity } from '../cashback/validity.js';
 import { type Policy } from '../merchants/policy.js';
+import { ByDto } from '../platform/http/by.dto.js';
 import { Column } from '../platform/http/csv.js';
+import { present } from '../platform/http/present.js';
 import { ApiMetadata } from '../platform/http/validators.js';
 import { ApiId, ApiMoney, InOrder } from '../platform/openapi/decorators.js';
-import { dayOf } from '../platform/values/calendar-days.js';
 import { formatMoney, formatRate } from '../platform/values/money.js';
 import {
   EARN_LIMITED_BY,
@@ -20,8 +20,6 @@ import { type Metadata } from '../platform/values/texts.js';
 import { type OrderItem, type OrderPaymentMethod } from './order-content.js';
 import { operationsOf, ORDER_STATUSES, type OrderStatus } from './order-transitions.js';
 import { type Order } from './order.entity.js';
-import { type RefundDto } from './refund.dto.js';
-import { type Refund } from './refund.entity.js';
 
 /** An item of the order. */
 @InOrder()
@@ -314,51 +312,29 @@ export class OrderDto {
 
 /** Builds the response for an order. @param availableCents what the customer can spend, without held amounts. */
 export function toOrderDto(order: Order, availableCents: number, now: Date): OrderDto {
-  const { heldCents, lapsedCents, redeemedCents, returnedCents } = order;
+  const { totalCents, heldCents, lapsedCents, redeemedCents, refundedCents, returnedCents } = order;
   const maximum = order.maximum(availableCents);
   return {
-    id: order.id,
-    external_id: order.externalId,
-    status: order.status,
-    version: order.version,
-    document: order.document,
-    store: order.store,
+    ...present(order, 'id', 'externalId', 'status', 'version', 'document', 'store'),
     currency: 'BRL',
-    total: formatMoney(order.totalCents),
-    eligible_total: formatMoney(order.eligibleTotalCents ?? order.totalCents),
-    earn_amount: formatOptional(order.earnAmountCents),
-    amount_to_pay: formatMoney(order.totalCents - heldCents - redeemedCents),
+    total: formatMoney(totalCents),
+    eligible_total: formatMoney(order.eligibleTotalCents ?? totalCents),
+    ...present(order, 'earnAmountCents'),
+    amount_to_pay: formatMoney(totalCents - heldCents - redeemedCents),
     items: order.items.map(toItemDto),
     payment_methods: toPaymentMethodDtos(order.effectivePaymentMethods, order),
-    metadata: order.metadata ?? {},
+    ...present(order, 'metadata'),
     cashback: {
       to_redeem: toRedeemDto({ heldCents, lapsedCents, redeemedCents, returnedCents, availableCents, maximum }),
       to_receive: toReceiveDto(receivableOf(order, now), order.policy),
     },
-    refunded: {
-      amount: formatMoney(order.refundedCents),
-      amount_to_pay_back: formatMoney(order.refundedCents - returnedCents),
-    },
+    refunded: { amount: formatMoney(refundedCents), amount_to_pay_back: formatMoney(refundedCents - returnedCents) },
     operations: operationsOf(order),
-    created_at: order.createdAt,
-    created_by: byOf(order.createdBy),
-    updated_at: order.updatedAt,
-    expires_at: order.expiresAt,
-    ...endsOf(order),
+    ...present(order, 'createdAt', 'createdBy', 'updatedAt', 'expiresAt', 'completedAt', 'completedBy'),
+    ...present(order, 'cancelledAt', 'cancelledBy', 'cancelReason'),
+    ...present(order, 'customerChangedAt', 'customerChangedBy', 'customerChangeReason'),
   };
 }
-
-/** When, by whom and why it was completed and cancelled, and its customer corrected. */
-const endsOf = (order: Order) => ({
-  completed_at: order.completedAt,
-  completed_by: byOf(order.completedBy),
-  cancelled_at: order.cancelledAt,
-  cancelled_by: byOf(order.cancelledBy),
-  cancel_reason: order.cancelReason,
-  customer_changed_at: order.customerChangedAt,
-  customer_changed_by: byOf(order.customerChangedBy),
-  customer_change_reason: order.customerChangeReason,
-});
 
 export function toItemDto({ id, priceCents, description, quantity }: OrderItem): OrderItemDto {
   const price = formatMoney(priceCents);
@@ -375,8 +351,6 @@ export function toPaymentMethodDtos(
     return { id, amount: formatMoney(amountCents), earn_rate };
   });
 }
-
-const formatOptional = (cents: number | null): string | null => (cents === null ? null : formatMoney(cents));
 
 /** What can be, is and was redeemed on an order, in centavos. */
 interface Redeemable extends Partial<Pick<Order, 'lapsedCents' | 'redeemedCents' | 'returnedCents'>> {
@@ -414,12 +388,11 @@ export function toReceiveDto(receivable: Receivable, { timeZone }: Policy): ToRe
     limited_by: earned.limitedBy,
     taken_back: formatMoney(takenBackCents),
     status,
-    available_at: validity?.availableAt ?? null,
-    available_on: validity === null ? null : dayOf(validity.availableAt, timeZone),
-    expires_at: validity?.expiresAt ?? null,
-    expires_on: validity === null ? null : expiresOn(validity.expiresAt, timeZone),
+    ...(validity === null ? NO_DATES : datesOf(validity, timeZone)),
   };
 }
+
+const NO_DATES = { available_at: null, available_on: null, expires_at: null, expires_on: null };
 
 function receivableOf(order: Order, now: Date): Receivable {
   const { earned, takenBackCents, cancelledAt } = order;
@@ -433,28 +406,6 @@ function receiveStatus(order: Order, now: Date): ToReceiveDto['status'] {
   if (order.validity.expiresAt <= now) return 'expired';
   if (order.takenBackCents > 0) return 'partially_taken_back';
   return order.validity.availableAt <= now ? 'available' : 'pending';
-}
-
-/** @param orderExternalId the merchant's own ID of the order. */
-export function toRefundDto(refund: Refund, orderExternalId: string): RefundDto {
-  return {
-    id: refund.id,
-    external_id: refund.externalId,
-    order_id: refund.orderId,
-    order_external_id: orderExternalId,
-    amount: formatMoney(refund.amountCents),
-    eligible_amount: formatMoney(refund.eligibleCents),
-    items: refund.returned?.items ?? [],
-    rest: refund.returned?.rest ?? false,
-    cashback_returned: formatMoney(refund.returnedCents),
-    cashback_taken_back: formatMoney(refund.takenBackCents),
-    amount_to_pay_back: formatMoney(refund.amountCents - refund.returnedCents),
-    reason: refund.reason,
-    store: refund.store,
-    metadata: refund.metadata ?? {},
-    created_at: refund.createdAt,
-    created_by: byOf(refund.createdBy),
-  };
 }
 
 /** The columns of the list as CSV. */

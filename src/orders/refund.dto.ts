@@ -1,7 +1,8 @@
 import { ApiProperty, PickType } from '@nestjs/swagger';
 import { ArrayMinSize, IsBoolean, IsOptional, ValidateIf } from 'class-validator';
-import { ByDto } from '../auth/by.dto.js';
+import { ByDto } from '../platform/http/by.dto.js';
 import { Column } from '../platform/http/csv.js';
+import { present } from '../platform/http/present.js';
 import {
   ApiMetadata,
   IsCallerId,
@@ -12,7 +13,9 @@ import {
   IsWholeNumber,
 } from '../platform/http/validators.js';
 import { ApiId, ApiMoney, InOrder } from '../platform/openapi/decorators.js';
+import { formatMoney } from '../platform/values/money.js';
 import { type Metadata } from '../platform/values/texts.js';
+import { Refund } from './refund.entity.js';
 
 /** An item of the order to return. */
 export class RefundItemDto {
@@ -215,6 +218,32 @@ export class RefundPageDto {
 
   /** The `cursor` for the next page; null on the last page. */
   readonly next_cursor!: string | null;
+}
+
+/** Builds the response for what a refund does. */
+export const toRefundQuoteDto = (amounts: RefundEffects): RefundQuoteDto => ({
+  amount: formatMoney(amounts.amountCents),
+  eligible_amount: formatMoney(amounts.eligibleCents),
+  cashback_returned: formatMoney(amounts.returnedCents),
+  cashback_taken_back: formatMoney(amounts.takenBackCents),
+  amount_to_pay_back: formatMoney(amounts.amountCents - amounts.returnedCents),
+});
+
+type RefundEffects = Pick<Refund, 'amountCents' | 'eligibleCents' | 'returnedCents' | 'takenBackCents'>;
+
+/** Builds the response for a refund. @param orderExternalId the merchant's own ID of the order. */
+export function toRefundDto(refund: Refund, orderExternalId: string): RefundDto {
+  const { amount, eligible_amount, ...effects } = toRefundQuoteDto(refund);
+  return {
+    ...present(refund, 'id', 'externalId', 'orderId'),
+    order_external_id: orderExternalId,
+    amount,
+    eligible_amount,
+    items: refund.returned?.items ?? [],
+    rest: refund.returned?.rest ?? false,
+    ...effects,
+    ...present(refund, 'reason', 'store', 'metadata', 'createdAt', 'createdBy'),
+  };
 }
 
 /** The columns of the list as CSV. */

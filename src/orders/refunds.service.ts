@@ -13,13 +13,12 @@ import {
 } from '../platform/database/lists.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { type Caller } from '../platform/values/caller.js';
-import { exactCents, formatMoney } from '../platform/values/money.js';
+import { exactCents } from '../platform/values/money.js';
 import { externalIdConflict, type Fault, notFound, validationFailed } from '../platform/values/problem.js';
 import { readMetadata } from '../platform/values/texts.js';
 import { Clock } from '../platform/values/time.js';
 import { readOptional, type SentRefund, Versions } from './order-content.js';
 import { OrderTransactionsService } from './order-transactions.service.js';
-import { toRefundDto } from './order.dto.js';
 import { Order } from './order.entity.js';
 import { withQuantities } from './refund-items.js';
 import {
@@ -28,6 +27,8 @@ import {
   type RefundDto,
   type RefundPageDto,
   type RefundQuoteDto,
+  toRefundQuoteDto,
+  toRefundDto,
 } from './refund.dto.js';
 import { Refund } from './refund.entity.js';
 
@@ -83,18 +84,8 @@ export class RefundsService {
       if (order === null) throw notFound('no order has this ID');
       const [row] = await manager.query<{ cents: string }[]>(EXPIRED, [now, orderId, merchantId]);
       const refunds = asked.returned ? await manager.findBy(Refund, { orderId, merchantId }) : [];
-      const { amountCents, eligibleCents, returnedCents, takenBackCents } = order.quoteRefund(
-        { ...asked, returned: withQuantities(order, asked.returned) },
-        refunds,
-        exactCents(row?.cents ?? 0),
-      );
-      return {
-        amount: formatMoney(amountCents),
-        eligible_amount: formatMoney(eligibleCents),
-        cashback_returned: formatMoney(returnedCents),
-        cashback_taken_back: formatMoney(takenBackCents),
-        amount_to_pay_back: formatMoney(amountCents - returnedCents),
-      };
+      const sent = { ...asked, returned: withQuantities(order, asked.returned) };
+      return toRefundQuoteDto(order.quoteRefund(sent, refunds, exactCents(row?.cents ?? 0)));
     });
   }
 

@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { ByDto } from '../auth/by.dto.js';
+import { ByDto } from '../platform/http/by.dto.js';
 import { ApiId, InOrder } from '../platform/openapi/decorators.js';
 import { AMOUNT_PATTERN } from '../platform/values/money.js';
 

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { EntityManager } from 'typeorm';
-import { byOf } from '../auth/by.dto.js';
+import { byOf } from '../platform/http/by.dto.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import { COMPLETED_STATUSES } from '../orders/order-transitions.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';

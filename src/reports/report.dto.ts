@@ -1,6 +1,6 @@
 import { ApiProperty, OmitType } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
-import { ByDto } from '../auth/by.dto.js';
+import { ByDto } from '../platform/http/by.dto.js';
 import { CsvQueryDto } from '../platform/http/page-query.dto.js';
 import { IsDay, IsQueryInteger, IsQueryWord } from '../platform/http/validators.js';
 import { ApiMoney, InOrder } from '../platform/openapi/decorators.js';

@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { ApiId } from '../platform/openapi/decorators.js';
-import { type By, OPERATOR } from '../platform/values/caller.js';
+import { ApiId } from '../openapi/decorators.js';
+import { type By, OPERATOR } from '../values/caller.js';
 
 /** Who made a change. */
 export class ByDto {

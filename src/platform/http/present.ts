@@ -1,9 +1,8 @@
-/**
- * The only place that knows how a name of the program becomes one of a response: snake case, with money (`…Cents`) and
- * rates (`…Bps`) as decimal strings.
- */
-import { formatMoney, formatRate } from './money.js';
+import { type By } from '../values/caller.js';
+import { formatMoney, formatRate } from '../values/money.js';
+import { type ByDto, byOf } from './by.dto.js';
 
+/** The only place that knows how a name of the program becomes one of a response: snake case, without the unit. */
 type Snake<Name extends string> = Name extends `${infer First}${infer Rest}`
   ? `${First extends Uppercase<First> ? '_' : ''}${Lowercase<First>}${Snake<Rest>}`
   : '';
@@ -11,11 +10,18 @@ type Snake<Name extends string> = Name extends `${infer First}${infer Rest}`
 /** `external_id` of `externalId`, `amount` of `amountCents`, `earn_rate` of `earnRateBps`. */
 export type MemberOf<Name extends string> = Name extends `${infer Bare}${'Cents' | 'Bps'}` ? Snake<Bare> : Snake<Name>;
 
+/** How a response shows the value of a name: who made a change (`…By`), and metadata that is empty, not null. */
+type Shown<Name, Value> = Name extends `${string}${'Cents' | 'Bps'}`
+  ? string | Extract<Value, null | undefined>
+  : Name extends `${string}By`
+    ? ByDto | Extract<Value, null>
+    : Name extends 'metadata'
+      ? NonNullable<Value>
+      : Value;
+
 /** An entity, or a part of one, as a response shows it. */
 export type Presented<T> = {
-  [Name in keyof T & string as MemberOf<Name>]: Name extends `${string}${'Cents' | 'Bps'}`
-    ? string | Extract<T[Name], null | undefined>
-    : T[Name];
+  [Name in keyof T & string as MemberOf<Name>]: Shown<Name, T[Name]>;
 };
 
 const members = new Map<string, string>();
@@ -30,19 +36,21 @@ export function memberOf<Name extends string>(name: Name): MemberOf<Name> {
   return member as MemberOf<Name>;
 }
 
-/** @param rateOf how a rate is written. */
-export function presentValue(name: string, value: unknown, rateOf: (bps: number) => string = formatRate): unknown {
-  if (typeof value !== 'number') return value;
-  if (name.endsWith('Cents')) return formatMoney(value);
-  return name.endsWith('Bps') ? rateOf(value) : value;
+function shownValue(name: string, value: unknown): unknown {
+  if (typeof value === 'number') {
+    if (name.endsWith('Cents')) return formatMoney(value);
+    return name.endsWith('Bps') ? formatRate(value) : value;
+  }
+  if (name.endsWith('By')) return byOf(value as By);
+  return name === 'metadata' ? (value ?? {}) : value;
 }
 
 /** Returns members of an entity as a response shows them, in the order of their names. */
 export function present<T extends object, const Name extends keyof T & string>(
   entity: T,
-  names: readonly Name[],
+  ...names: readonly Name[]
 ): Presented<Pick<T, Name>> {
   const shown: Record<string, unknown> = {};
-  for (const name of names) shown[memberOf(name)] = presentValue(name, entity[name]);
+  for (const name of names) shown[memberOf(name)] = shownValue(name, entity[name]);
   return shown as Presented<Pick<T, Name>>;
 }
