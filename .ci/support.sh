@@ -85,9 +85,9 @@ use_node() {
   missing "node $1" 'it cannot be installed'
 }
 
-# Runs the test command of the README on a version of Node.
+# Runs the README's command for all unit and end-to-end tests on a version of Node.
 readme_on_node() {
-  use_node "$1" && count bash -c 'npm ci && npm test'
+  use_node "$1" && count bash -c 'npm ci && npm run test:all'
 }
 
 # Runs a command as if it were another time, with its database, browser and other programs. The monotonic clock of pauses

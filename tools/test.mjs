@@ -1,6 +1,8 @@
 // @ts-check
 //
-// npm test                    build, OpenAPI document, unit and end-to-end tests on a temporary database
+// npm test                    build, unit tests and the short set of end-to-end tests, a list in jest.config.mjs, on a
+//                             temporary database
+// npm run test:all            build, OpenAPI document with its linters, unit tests and all end-to-end tests
 // npm run test:unit           the unit tests, without a database
 // npm run test:e2e            build and the end-to-end tests
 // npm run test:edge           build and the tests of the service behind HAProxy; skipped without `haproxy`
@@ -17,8 +19,18 @@ import { messageOf, onInterrupt, PROJECT } from './support/processes.mjs';
 /** @typedef {import('./support/jest.mjs').Tally} Tally */
 /** @typedef {import('./support/jest.mjs').Project} Project */
 
-/** @type {Project[]} */
-const PROJECTS = ['unit', 'e2e', 'edge', 'endurance'];
+/** What each first argument runs. @type {Map<string | undefined, Project[]>} */
+const SUITES = new Map([
+  ['all', ['unit', 'e2e']],
+  ['unit', ['unit']],
+  ['e2e', ['e2e']],
+  ['edge', ['edge']],
+  ['endurance', ['endurance']],
+]);
+/** What runs without one. @type {Project[]} */
+const SHORT = ['unit', 'short'];
+/** How long the model runs in the short set, unless the caller says it. */
+const SHORT_MODEL = { MODEL_SEQUENCES: '20' };
 
 /** The running commands, so that an interrupt can stop them. @type {Set<import('node:child_process').ChildProcess>} */
 const running = new Set();
@@ -78,15 +90,16 @@ async function testOnDatabase(projects, extraArgs) {
   provided.catch(() => undefined);
   const built = await step('Build', 'npm', ['run', '--silent', 'build']);
   if (built) {
-    // Its rules are those of all tests, and take longer than a few of them.
-    const lint = projects.includes('unit') ? ['--lint'] : [];
+    // The linters take half a minute, so only the whole set runs them.
+    const lint = projects === SUITES.get('all') ? ['--lint'] : [];
     await step('OpenAPI document', process.execPath, ['tools/openapi.mjs', ...lint]);
   }
   const database = await provided;
   try {
     // Without a build, the tests that start it would fail, too.
     if (!built) return { passed: 0, failed: 0, skipped: 0 };
-    return await runJest({ projects, extraArgs, execute, env: { ...process.env, DATABASE_URL: database.url } });
+    const env = { ...(projects === SHORT ? SHORT_MODEL : {}), ...process.env, DATABASE_URL: database.url };
+    return await runJest({ projects, extraArgs, execute, env });
   } finally {
     await database.stop();
     console.log(`\nDatabase: ${database.version}`);
@@ -95,10 +108,10 @@ async function testOnDatabase(projects, extraArgs) {
 
 /** Runs what the arguments of this program say. @param {string[]} args */
 function test(args) {
-  const named = PROJECTS.find((project) => project === args[0]);
-  if (named === undefined) return testOnDatabase(['unit', 'e2e'], args);
+  const projects = SUITES.get(args[0]);
+  if (projects === undefined) return testOnDatabase(SHORT, args);
   const extraArgs = args.slice(1);
-  return named === 'unit' ? runJest({ projects: [named], extraArgs, execute }) : testOnDatabase([named], extraArgs);
+  return args[0] === 'unit' ? runJest({ projects, extraArgs, execute }) : testOnDatabase(projects, extraArgs);
 }
 
 /** Stops the current commands. Later steps are skipped, and the database is stopped. */

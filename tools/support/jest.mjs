@@ -5,7 +5,7 @@ import { makeTempFolder } from './processes.mjs';
 
 /**
  * @typedef {{ passed: number, failed: number, skipped: number }} Tally
- * @typedef {'unit' | 'e2e' | 'edge' | 'endurance'} Project
+ * @typedef {'unit' | 'short' | 'e2e' | 'edge' | 'endurance'} Project
  * @typedef {object} Results
  * @property {number} numPassedTests
  * @property {number} numFailedTests
