@@ -1,9 +1,9 @@
-import path from 'node:path';
+import { type INestApplicationContext } from '@nestjs/common';
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { copyFile, mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { type INestApplicationContext } from '@nestjs/common';
+import path from 'node:path';
 import { isAboveMaximum, type NamedGrant, requestedContent } from '../cashback/grant-content.js';
 import { GrantsService } from '../cashback/grants.service.js';
 import { MerchantsService } from '../merchants/merchants.service.js';

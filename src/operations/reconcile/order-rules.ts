@@ -1,16 +1,15 @@
 import { isDeepStrictEqual } from 'node:util';
 import { cashbackToReceive, earnAmountProblem, redeemableMaximum } from '../../cashback/quote.js';
-import { refundAmounts, refundParts, type RefundedOrder } from '../../cashback/refund-parts.js';
-import { validityOf } from '../../cashback/validity.js';
+import { refundAmounts, type RefundedOrder, refundParts } from '../../cashback/refund-parts.js';
+import { returnEnd, validityOf } from '../../cashback/validity.js';
 import { defaultExpiry, type OrderPaymentMethod } from '../../orders/order-content.js';
 import { type Order } from '../../orders/order.entity.js';
 import { amountsOfItems } from '../../orders/refund-items.js';
 import { type Refund } from '../../orders/refund.entity.js';
 import { sumCents } from '../../platform/values/money.js';
-import { after, MINUTE_MS } from '../../platform/values/time.js';
+import { after, HOUR_MS, MINUTE_MS } from '../../platform/values/time.js';
 import { eventsAreVersions } from './order-events.js';
-import { type OrderRecord } from './order-record.js';
-import { isSameDay, returnsAreInReverse } from './order-returns.js';
+import { type CreditMove, type OrderRecord } from './order-record.js';
 import { type Finding } from './page.js';
 
 const ORDER_RULES: Record<string, (record: OrderRecord) => boolean> = {
@@ -213,5 +212,46 @@ function changesInOrder({ order: o, refunds, change }: OrderRecord): boolean {
     (last === null || +last === +o.updatedAt) &&
     (o.completedAt === null || (o.completedAt >= o.createdAt && o.completedAt <= o.updatedAt)) &&
     (o.status !== 'expired' || o.updatedAt >= o.expiresAt)
+  );
+}
+
+/**
+ * Returns whether two instants are the beginning of the same day. A country can change its daylight saving time after
+ * the first one was computed, and days then start an hour earlier or later.
+ */
+const isSameDay = (actual: Date | null, expected: Date): boolean =>
+  actual !== null && [0, HOUR_MS].includes(Math.abs(+actual - +expected));
+
+/** Whether each returned amount is in its credit: in the reverse order of those that the order redeemed from. */
+function returnsAreInReverse({ order, refunds, moves }: OrderRecord): boolean {
+  const redeemed = moves
+    .filter(({ cents }) => cents < 0)
+    .sort((a, b) => +b.expires_at - +a.expires_at || b.seq - a.seq);
+  const leftCents = new Map(redeemed.map((move) => [move, -move.cents]));
+  const returned = moves.filter(({ cents }) => cents > 0);
+  return returned.every((move, at) => {
+    const refund = refunds.find(({ id }) => id === move.refund_id);
+    const from = redeemed.find((candidate) => leftCents.get(candidate)! > 0);
+    if (refund === undefined || from === undefined) return false;
+    const left = leftCents.get(from)! - move.cents;
+    leftCents.set(from, left);
+    // Only the last part of a refund can be less than what is left of a credit.
+    const isLast = returned[at + 1]?.refund_id !== move.refund_id;
+    return (
+      (left === 0 || (left > 0 && isLast)) && isInCredit(move, from, returnEnd(order.policy.timeZone, refund.createdAt))
+    );
+  });
+}
+
+/** Whether an amount returned to the credit that it was redeemed from, or to a new one if that one ends too soon. */
+function isInCredit(move: CreditMove, from: CreditMove, end: Date): boolean {
+  if (move.credit_id === from.credit_id) return +from.expires_at > +end - HOUR_MS;
+  return (
+    move.credit_refund_id === move.refund_id &&
+    move.from_credit_id === (from.from_credit_id ?? from.credit_id) &&
+    +move.available_at === +move.created_at &&
+    // It ends within days, so the rules of its time zone are those that it was made with.
+    +move.expires_at === +end &&
+    +from.expires_at < +end + HOUR_MS
   );
 }

@@ -1,6 +1,4 @@
 import { basename } from 'node:path';
-import { type INestApplicationContext } from '@nestjs/common';
-import { Command, Option } from 'commander';
 import { isAboveMaximum } from '../cashback/grant-content.js';
 import { type GrantKey, GrantsService } from '../cashback/grants.service.js';
 import { expiresOn as lastDay } from '../cashback/validity.js';
@@ -8,21 +6,18 @@ import { MerchantsService } from '../merchants/merchants.service.js';
 import { dayOf } from '../platform/values/calendar-days.js';
 import { OPERATOR } from '../platform/values/caller.js';
 import { formatMoney } from '../platform/values/money.js';
-import { runChange, runWithServices } from './application.js';
-import {
-  day,
-  documentOf,
-  type DocumentOptions,
-  externalId,
-  instant,
-  noteText,
-  positiveMoney,
-  reasonText,
-  withDocument,
-} from './arguments.js';
+import { day, instant, noteText, positiveMoney, reasonText } from './arguments.js';
 import { type ImportSummary } from './credit-import.js';
-import { limitOption, printRows } from './output.js';
-import { type UserWork, UserWorkService } from './user-work.service.js';
+import { printRows, type Row, toJson } from './output.js';
+
+import { type INestApplicationContext } from '@nestjs/common';
+import { Command, Option } from 'commander';
+import { WalletReadsService } from '../cashback/wallet-reads.service.js';
+import { runChange, runWithServices } from './application.js';
+import { documentOf, type DocumentOptions, externalId, withDocument } from './arguments.js';
+import { limitOption, usualFormat } from './output.js';
+import { PrivacyService } from './privacy.service.js';
+import { type OrderName, RecordsService } from './records.service.js';
 
 interface GrantOptions extends DocumentOptions {
   merchant: string;
@@ -104,8 +99,8 @@ function addVoid(cashback: Command): void {
 
 async function voidOfUser(user: string, { since, reason, yes, limit }: VoidOptions): Promise<void> {
   if (since === undefined) throw new Error("option '--since' is required with '--user'");
-  const find = (services: INestApplicationContext, voiding?: { reason: string | null }): Promise<UserWork> =>
-    services.get(UserWorkService).since(user, since, voiding, limit);
+  const find = (services: INestApplicationContext, voiding?: { reason: string | null }): Promise<Row> =>
+    services.get(RecordsService).workOf(user, since, voiding, limit);
   if (yes === undefined) return runWithServices((services) => find(services));
   await runChange('cashback void', { user, since, ...(reason !== undefined && { reason }) }, async (services) => {
     const result = await find(services, { reason: reason ?? null });
@@ -162,17 +157,11 @@ async function voidGrant({ merchant, grant: id, externalId: ofMerchant, reason }
     const { grant, credit, remainingCents } = await services
       .get(GrantsService)
       .void(merchant, key, OPERATOR, reason ?? null);
-    const voided = formatMoney(grant.voidedCents ?? 0);
-    const result = {
-      id: credit.id,
-      wallet_id: credit.walletId,
-      external_id: grant.externalId,
-      amount: formatMoney(credit.amountCents),
-      remaining: formatMoney(remainingCents),
-      voided,
-      voided_at: grant.voidedAt,
-    };
-    return { result, changed: { credit_id: credit.id, wallet_id: credit.walletId, voided } };
+    const { id, walletId, amountCents } = credit;
+    const { externalId, voidedCents, voidedAt } = grant;
+    const amounts = { amountCents, remainingCents, voidedCents: voidedCents ?? 0 };
+    const result = toJson({ id, walletId, externalId, ...amounts, voidedAt });
+    return { result, changed: { credit_id: id, wallet_id: walletId, voided: result.voided } };
   });
 }
 
@@ -190,20 +179,117 @@ function grant({ merchant, amount, documentStdin: _, ...given }: GrantOptions, d
     const policy = await services.get(MerchantsService).policyOf(merchant);
     if (!replayed && isAboveMaximum(content, policy))
       console.error(`warning: the grant is above the merchant's maximum of ${formatMoney(policy.grantMaximumCents)}`);
-    const { timeZone } = policy;
-    const result = {
-      id: credit.id,
-      wallet_id: credit.walletId,
-      ...(given.externalId !== undefined && { external_id: given.externalId }),
-      amount: formatMoney(credit.amountCents),
-      available_at: credit.availableAt,
-      expires_at: credit.expiresAt,
-      available_on: dayOf(credit.availableAt, timeZone),
-      expires_on: lastDay(credit.expiresAt, timeZone),
-      reason: credit.reason,
-      note: given.note ?? null,
-      store: credit.store,
-    };
-    return { result, changed: { credit_id: credit.id, wallet_id: credit.walletId, replayed } };
+    const { id, walletId, amountCents, availableAt, expiresAt, reason, store } = credit;
+    const { externalId, note = null } = given;
+    const availableOn = dayOf(availableAt, policy.timeZone);
+    const expiresOn = lastDay(expiresAt, policy.timeZone);
+    const result = toJson({
+      ...{ id, walletId, ...(externalId !== undefined && { externalId }), amountCents },
+      ...{ availableAt, expiresAt, availableOn, expiresOn, reason, note, store },
+    });
+    return { result, changed: { credit_id: id, wallet_id: walletId, replayed } };
   });
+}
+
+interface CustomerOptions extends DocumentOptions {
+  merchant: string;
+}
+
+export function customerCommands(): Command {
+  const customer = new Command('customer').description("merchants' customers");
+  const add = (name: string, description: string): Command =>
+    withDocument(customer.command(name).description(description).requiredOption('--merchant <id>', 'the merchant'));
+  add(
+    'erase',
+    'erase a customer: replace the document with a pseudonym and keep the amounts in the ledger; cannot be undone',
+  ).action(async ({ merchant, ...options }: CustomerOptions) => {
+    const document = await documentOf(options);
+    await runChange('customer erase', { merchant_id: merchant }, async (services) => {
+      const result = await services.get(PrivacyService).erase(merchant, document);
+      return { result, changed: result };
+    });
+  });
+  add(
+    'export',
+    'print all that is stored about a customer: wallet, credits, grants, ledger, orders, refunds and events',
+  ).action(async ({ merchant, ...options }: CustomerOptions) => {
+    const document = await documentOf(options);
+    await runWithServices((services) => services.get(PrivacyService).export(merchant, document));
+  });
+  return customer;
+}
+
+interface OrderOptions {
+  limit: number;
+  order?: string;
+  merchant?: string;
+  externalId?: string;
+}
+
+export function orderCommands(): Command {
+  const order = new Command('order').description("customers' orders");
+  order
+    .command('show')
+    .description('show an order with its policy, its latest refunds and its latest ledger entries')
+    .addOption(limitOption())
+    .option('--merchant <id>', 'the merchant')
+    .option('--external-id <id>', "the merchant's own ID of the order", externalId)
+    .addOption(
+      new Option('--order <id>', 'the order, instead of merchant and external ID').conflicts([
+        'merchant',
+        'externalId',
+      ]),
+    )
+    .action((options: OrderOptions) => {
+      const name = orderNameOf(options);
+      return show(options, (services) => services.get(RecordsService).order(name, options.limit));
+    });
+  return order;
+}
+
+function orderNameOf({ order: id, merchant, externalId: ofMerchant }: OrderOptions): OrderName {
+  if (id !== undefined) return { id };
+  if (merchant === undefined || ofMerchant === undefined)
+    throw new Error("either '--order' or both '--merchant' and '--external-id' are required");
+  return { merchantId: merchant, externalId: ofMerchant };
+}
+
+/** Shows a record with lists of at most `limit` rows. */
+async function show(
+  { limit }: { limit: number },
+  read: (services: INestApplicationContext) => Promise<object>,
+): Promise<void> {
+  await runWithServices(read);
+  if (usualFormat() === 'table')
+    console.log(`\nat most ${limit} row${limit === 1 ? '' : 's'} of each list; for more, use --limit`);
+}
+
+interface WalletOptions extends DocumentOptions {
+  limit: number;
+  merchant?: string;
+  wallet?: string;
+}
+
+export function walletCommands(): Command {
+  const wallet = new Command('wallet').description("customers' wallets");
+  withDocument(
+    wallet
+      .command('show')
+      .description("show a customer's wallet, its open credits and its latest ledger entries")
+      .addOption(limitOption())
+      .option('--merchant <id>', 'the merchant')
+      .addOption(
+        new Option(
+          '--wallet <id>',
+          'the wallet, instead of merchant and document; also finds the wallet of an erased customer',
+        ).conflicts(['merchant', 'document', 'documentStdin']),
+      ),
+  ).action(async ({ wallet: walletId, merchant, ...options }: WalletOptions) => {
+    if (walletId === undefined && merchant === undefined)
+      throw new Error("one of '--wallet' and '--merchant' is required");
+    const of =
+      walletId === undefined ? { merchantId: merchant ?? '', document: await documentOf(options) } : { walletId };
+    await show(options, (services) => services.get(WalletReadsService).show(of, options.limit));
+  });
+  return wallet;
 }
