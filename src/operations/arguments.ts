@@ -1,6 +1,6 @@
+import { text } from 'node:stream/consumers';
 import { isEmail } from 'class-validator';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { text } from 'node:stream/consumers';
 import { isSamePaymentMethod } from '../merchants/policy.js';
 import { isTimeZone } from '../platform/values/calendar-days.js';
 import { isOperatorName, type Permission, PERMISSIONS } from '../platform/values/caller.js';

@@ -1,6 +1,6 @@
-import { parse } from 'csv-parse/sync';
-import iconv from 'iconv-lite';
 import { isAscii, isUtf8 } from 'node:buffer';
+import iconv from 'iconv-lite';
+import { parse } from 'csv-parse/sync';
 import { type NamedGrant } from '../cashback/grant-content.js';
 import { CreateGrantDto, readGrant } from '../cashback/grant.dto.js';
 import { type RequestValidationPipe } from '../platform/http/validation.pipe.js';

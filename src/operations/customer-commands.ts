@@ -1,21 +1,28 @@
+import { type INestApplicationContext } from '@nestjs/common';
+import { Command, Option } from 'commander';
 import { basename } from 'node:path';
 import { isAboveMaximum } from '../cashback/grant-content.js';
 import { type GrantKey, GrantsService } from '../cashback/grants.service.js';
 import { expiresOn as lastDay } from '../cashback/validity.js';
+import { WalletReadsService } from '../cashback/wallet-reads.service.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import { dayOf } from '../platform/values/calendar-days.js';
 import { OPERATOR } from '../platform/values/caller.js';
 import { formatMoney } from '../platform/values/money.js';
-import { day, instant, noteText, positiveMoney, reasonText } from './arguments.js';
-import { type ImportSummary } from './credit-import.js';
-import { printRows, type Row, toJson } from './output.js';
-
-import { type INestApplicationContext } from '@nestjs/common';
-import { Command, Option } from 'commander';
-import { WalletReadsService } from '../cashback/wallet-reads.service.js';
 import { runChange, runWithServices } from './application.js';
-import { documentOf, type DocumentOptions, externalId, withDocument } from './arguments.js';
-import { limitOption, usualFormat } from './output.js';
+import {
+  day,
+  documentOf,
+  type DocumentOptions,
+  externalId,
+  instant,
+  noteText,
+  positiveMoney,
+  reasonText,
+  withDocument,
+} from './arguments.js';
+import { type ImportSummary } from './credit-import.js';
+import { limitOption, printRows, type Row, toJson, usualFormat } from './output.js';
 import { PrivacyService } from './privacy.service.js';
 import { type OrderName, RecordsService } from './records.service.js';
 
@@ -30,9 +37,12 @@ interface GrantOptions extends DocumentOptions {
   store?: string;
 }
 
-interface VoidOptions {
+/** What a record is found by, and what is done with it. */
+interface RecordOptions extends DocumentOptions {
   merchant?: string;
   grant?: string;
+  order?: string;
+  wallet?: string;
   externalId?: string;
   user?: string;
   since?: Date;
@@ -92,12 +102,12 @@ function addVoid(cashback: Command): void {
     .option('--yes', 'with --user: voids the grants')
     .option('--reason <text>', 'the reason, for your records', reasonText)
     .addOption(limitOption())
-    .action(({ user, ...options }: VoidOptions) =>
+    .action(({ user, ...options }: RecordOptions) =>
       user === undefined ? voidGrant(options) : voidOfUser(user, options),
     );
 }
 
-async function voidOfUser(user: string, { since, reason, yes, limit }: VoidOptions): Promise<void> {
+async function voidOfUser(user: string, { since, reason, yes, limit }: RecordOptions): Promise<void> {
   if (since === undefined) throw new Error("option '--since' is required with '--user'");
   const find = (services: INestApplicationContext, voiding?: { reason: string | null }): Promise<Row> =>
     services.get(RecordsService).workOf(user, since, voiding, limit);
@@ -145,7 +155,7 @@ function importFile(merchantId: string, file: string, isDryRun: boolean): Promis
   }));
 }
 
-async function voidGrant({ merchant, grant: id, externalId: ofMerchant, reason }: VoidOptions): Promise<void> {
+async function voidGrant({ merchant, grant: id, externalId: ofMerchant, reason }: RecordOptions): Promise<void> {
   if (merchant === undefined) throw new Error("one of '--merchant' and '--user' is required");
   const key = keyOf(id, ofMerchant);
   const details = {
@@ -191,10 +201,6 @@ function grant({ merchant, amount, documentStdin: _, ...given }: GrantOptions, d
   });
 }
 
-interface CustomerOptions extends DocumentOptions {
-  merchant: string;
-}
-
 export function customerCommands(): Command {
   const customer = new Command('customer').description("merchants' customers");
   const add = (name: string, description: string): Command =>
@@ -202,7 +208,7 @@ export function customerCommands(): Command {
   add(
     'erase',
     'erase a customer: replace the document with a pseudonym and keep the amounts in the ledger; cannot be undone',
-  ).action(async ({ merchant, ...options }: CustomerOptions) => {
+  ).action(async ({ merchant, ...options }: GrantOptions) => {
     const document = await documentOf(options);
     await runChange('customer erase', { merchant_id: merchant }, async (services) => {
       const result = await services.get(PrivacyService).erase(merchant, document);
@@ -212,18 +218,11 @@ export function customerCommands(): Command {
   add(
     'export',
     'print all that is stored about a customer: wallet, credits, grants, ledger, orders, refunds and events',
-  ).action(async ({ merchant, ...options }: CustomerOptions) => {
+  ).action(async ({ merchant, ...options }: GrantOptions) => {
     const document = await documentOf(options);
     await runWithServices((services) => services.get(PrivacyService).export(merchant, document));
   });
   return customer;
-}
-
-interface OrderOptions {
-  limit: number;
-  order?: string;
-  merchant?: string;
-  externalId?: string;
 }
 
 export function orderCommands(): Command {
@@ -240,14 +239,14 @@ export function orderCommands(): Command {
         'externalId',
       ]),
     )
-    .action((options: OrderOptions) => {
+    .action((options: RecordOptions) => {
       const name = orderNameOf(options);
       return show(options, (services) => services.get(RecordsService).order(name, options.limit));
     });
   return order;
 }
 
-function orderNameOf({ order: id, merchant, externalId: ofMerchant }: OrderOptions): OrderName {
+function orderNameOf({ order: id, merchant, externalId: ofMerchant }: RecordOptions): OrderName {
   if (id !== undefined) return { id };
   if (merchant === undefined || ofMerchant === undefined)
     throw new Error("either '--order' or both '--merchant' and '--external-id' are required");
@@ -256,18 +255,12 @@ function orderNameOf({ order: id, merchant, externalId: ofMerchant }: OrderOptio
 
 /** Shows a record with lists of at most `limit` rows. */
 async function show(
-  { limit }: { limit: number },
+  { limit }: RecordOptions,
   read: (services: INestApplicationContext) => Promise<object>,
 ): Promise<void> {
   await runWithServices(read);
   if (usualFormat() === 'table')
     console.log(`\nat most ${limit} row${limit === 1 ? '' : 's'} of each list; for more, use --limit`);
-}
-
-interface WalletOptions extends DocumentOptions {
-  limit: number;
-  merchant?: string;
-  wallet?: string;
 }
 
 export function walletCommands(): Command {
@@ -284,7 +277,7 @@ export function walletCommands(): Command {
           'the wallet, instead of merchant and document; also finds the wallet of an erased customer',
         ).conflicts(['merchant', 'document', 'documentStdin']),
       ),
-  ).action(async ({ wallet: walletId, merchant, ...options }: WalletOptions) => {
+  ).action(async ({ wallet: walletId, merchant, ...options }: RecordOptions) => {
     if (walletId === undefined && merchant === undefined)
       throw new Error("one of '--wallet' and '--merchant' is required");
     const of =
