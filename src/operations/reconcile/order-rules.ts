@@ -16,69 +16,68 @@ import { after, HOUR_MS, MINUTE_MS } from '../../platform/values/time.js';
 import { type CreditMove, type OrderEvent, type OrderRecord } from './order-record.js';
 import { type Finding } from './page.js';
 
-const ORDER_RULES: Record<string, (record: OrderRecord) => boolean> = {
-  'an order belongs to an existing merchant': ({ row }) => row.existing_merchant_id !== null,
+/** A rule of an order and of the rows that belong to it. */
+type Rule = (order: Order, record: OrderRecord) => boolean;
+
+const ORDER_RULES: Record<string, Rule> = {
+  'an order belongs to an existing merchant': (_, { row }) => row.existing_merchant_id !== null,
 
   'only completed orders have completed_at and completed_by, and only cancelled orders have cancelled_at, cancelled_by and perhaps a reason':
-    ({ order: o }) =>
+    (o) =>
       (o.completedAt !== null) === o.wasCompleted &&
       (o.completedBy !== null) === o.wasCompleted &&
       (o.cancelledAt !== null) === (o.status === 'cancelled') &&
       (o.cancelledBy !== null) === (o.status === 'cancelled') &&
       (o.cancelReason === null || o.status === 'cancelled'),
 
-  'an order is created at the instant of its ID, and expires within the bounds of its policy': ({ order }) =>
-    isMadeAt(order) && expiresWithinBounds(order),
+  'an order is created at the instant of its ID, and expires within the bounds of its policy': (o) =>
+    isMadeAt(o) && expiresWithinBounds(o),
 
   'an order changes after its creation, last when it is cancelled, completed or refunded': changesInOrder,
 
-  'each refund is a version after the completed one, and version 1 is a pending order that did not change': ({
-    order: o,
-    refunds,
-    change,
-  }) =>
+  'each refund is a version after the completed one, and version 1 is a pending order that did not change': (
+    o,
+    { refunds, change },
+  ) =>
     o.wasCompleted
       ? o.version === Number(o.completedVersion) + 1 + refunds.length + (change === undefined ? 0 : 1) &&
         Number(o.completedVersion) >= 1
       : o.completedVersion === null &&
         (o.version === 1 ? o.status === 'pending' && +o.updatedAt === +o.createdAt : o.version > 1),
 
-  'the payment methods add up to at most the total, and only a completed order has final ones': ({ order: o }) =>
+  'the payment methods add up to at most the total, and only a completed order has final ones': (o) =>
     paidCents(o.paymentMethods) <= o.totalCents &&
     (o.finalPaymentMethods === null ||
       (o.wasCompleted && paidCents(o.finalPaymentMethods) + o.redeemedCents <= o.totalCents)),
 
-  'the eligible total is less than the total, or left out': ({ order: o }) =>
+  'the eligible total is less than the total, or left out': (o) =>
     o.eligibleTotalCents === null || (o.eligibleTotalCents >= 0 && o.eligibleTotalCents < o.totalCents),
 
-  'the status matches the refunded amount': ({ order: o }) =>
+  'the status matches the refunded amount': (o) =>
     (o.refundedCents > 0 ? (o.refundedCents === o.totalCents ? 'refunded' : 'partially_refunded') : null) ===
     (['partially_refunded', 'refunded'].includes(o.status) ? o.status : null),
 
-  'what an order held, redeemed or lost when it expired is within the limits of its policy, and fits its status': ({
-    order: o,
-  }) =>
+  'what an order held, redeemed or lost when it expired is within the limits of its policy, and fits its status': (o) =>
     [o.heldCents, o.redeemedCents, o.lapsedCents].every((cents) => cents >= 0 && cents <= redeemableCents(o)) &&
     (o.heldCents === 0 || o.status === 'pending') &&
     (o.lapsedCents === 0 || o.status === 'expired') &&
     (o.redeemedCents === 0 || o.wasCompleted),
 
-  'a completed order earned the amount of the formula, and all other orders earned nothing': ({ order: o }) =>
+  'a completed order earned the amount of the formula, and all other orders earned nothing': (o) =>
     o.earnedCents ===
     (o.wasCompleted ? cashbackToReceive({ ...o, paymentMethods: o.effectivePaymentMethods }, o.policy).earnedCents : 0),
 
-  'a completed order has the dates of its policy, and no other order has any': ({ order: o }) => {
+  'a completed order has the dates of its policy, and no other order has any': (o) => {
     const { cashbackAvailableAt: availableAt, cashbackExpiresAt: expiresAt } = o;
     if (o.completedAt === null) return availableAt === null && expiresAt === null;
     const expected = validityOf(o.policy, o.completedAt);
     return isSameDay(availableAt, expected.availableAt) && isSameDay(expiresAt, expected.expiresAt);
   },
 
-  "a correction of a customer has the order's merchant and wallet, and the order has its instant": ({
-    order: o,
-    row,
-    change,
-  }) =>
+  "a correction of a customer has the order's merchant and wallet, and the order has its instant": (
+    o,
+    { row, change },
+  ) =>
     change === undefined
       ? o.customerChangedAt === null && o.customerChangedBy === null && o.customerChangeReason === null
       : change.merchantId === o.merchantId &&
@@ -86,11 +85,10 @@ const ORDER_RULES: Record<string, (record: OrderRecord) => boolean> = {
         +change.createdAt === Number(o.customerChangedAt) &&
         change.createdBy === o.customerChangedBy,
 
-  'a completed order has a wallet, and a credit of the earned amount with its dates if it earned anything': ({
-    order: o,
-    row,
-    change,
-  }) =>
+  'a completed order has a wallet, and a credit of the earned amount with its dates if it earned anything': (
+    o,
+    { row, change },
+  ) =>
     (row.wallet_id !== null || !o.wasCompleted) &&
     (row.credit_wallet_id === null
       ? (change?.movedCents ?? o.earnedCents) === 0
@@ -101,14 +99,14 @@ const ORDER_RULES: Record<string, (record: OrderRecord) => boolean> = {
         +row.credit_expires_at! === Number(o.cashbackExpiresAt)),
 
   'the amounts that an order holds, redeemed, earned, returned and took back are the sums of its holds, entries and claims':
-    ({ order: o, row }) =>
+    (o, { row }) =>
       o.heldCents === row.holds_cents &&
       o.redeemedCents === row.redeem_entries &&
       o.earnedCents === row.earn_entries &&
       o.returnedCents === row.return_entries &&
       o.takenBackCents === row.take_back_entries + Number(row.credit_claimed_cents),
 
-  'what an order refunded, returned and took back are the sums of its refunds': ({ order: o, refunds }) => {
+  'what an order refunded, returned and took back are the sums of its refunds': (o, { refunds }) => {
     const sumOf = (amount: (refund: Refund) => number): number => sumCents(refunds.map(amount));
     return (
       o.refundedCents === sumOf((refund) => refund.amountCents) &&
@@ -121,8 +119,7 @@ const ORDER_RULES: Record<string, (record: OrderRecord) => boolean> = {
   'each refund has the amounts of its items and the eligible part, returned and took back what the formulas say, and what is left of the earned cashback follows':
     refundsFollow,
 
-  'an order asks to earn at most the share of its policy': ({ order: o }) =>
-    earnAmountProblem(o, o.policy) === undefined,
+  'an order asks to earn at most the share of its policy': (o) => earnAmountProblem(o, o.policy) === undefined,
 
   'what refunds return goes to the credits that the order redeemed from, latest expiry first, and for seven days to a new credit':
     returnsAreInReverse,
@@ -135,7 +132,7 @@ export function* brokenRules(record: OrderRecord): Generator<Finding> {
   for (const [invariant, holds] of Object.entries(ORDER_RULES)) {
     let error: string | undefined;
     try {
-      if (holds(record)) continue;
+      if (holds(record.order, record)) continue;
     } catch (thrown) {
       error = String(thrown);
     }
@@ -158,7 +155,7 @@ const beforeRefunds = (order: Order): RefundedOrder => {
 };
 
 /** Makes the refunds again. What had expired unspent before each is not known, but in all at most what has by now. */
-function refundsFollow({ order: o, row, refunds, change }: OrderRecord): boolean {
+function refundsFollow(o: Order, { row, refunds, change }: OrderRecord): boolean {
   const state = beforeRefunds(o);
   const isMovedBefore = (version: number): boolean => change !== undefined && change.version < version;
   let lostCents = 0;
@@ -207,7 +204,7 @@ function expiresWithinBounds({ createdAt, updatedAt, expiresAt, requestedExpires
   );
 }
 
-function changesInOrder({ order: o, refunds, change }: OrderRecord): boolean {
+function changesInOrder(o: Order, { refunds, change }: OrderRecord): boolean {
   const later = [...refunds, ...(change === undefined ? [] : [change])];
   const changedAt = Math.max(0, ...later.map(({ createdAt }) => +createdAt));
   const last = o.cancelledAt ?? (later.length > 0 ? changedAt : o.completedAt);
@@ -227,7 +224,7 @@ const isSameDay = (actual: Date | null, expected: Date): boolean =>
   actual !== null && [0, HOUR_MS].includes(Math.abs(+actual - +expected));
 
 /** Whether each returned amount is in its credit: in the reverse order of those that the order redeemed from. */
-function returnsAreInReverse({ order, refunds, moves }: OrderRecord): boolean {
+function returnsAreInReverse(order: Order, { refunds, moves }: OrderRecord): boolean {
   const redeemed = moves
     .filter(({ cents }) => cents < 0)
     .sort((a, b) => +b.expires_at - +a.expires_at || b.seq - a.seq);
@@ -274,7 +271,7 @@ type SaidWallet = Record<'id' | 'available' | 'pending' | 'held' | 'debt', strin
  * The rows say what each version since the completion was. An earlier one must agree with itself and with the versions
  * beside it. Events that happened before `kept_since` may have been deleted.
  */
-function eventsAreVersions({ order, row, refunds, change, events }: OrderRecord): boolean {
+function eventsAreVersions(order: Order, { row, refunds, change, events }: OrderRecord): boolean {
   if (order.updatedAt < row.kept_since) return true;
   const least = order.createdAt < row.kept_since ? 1 : order.version;
   if (events.length < least || events.length > order.version) return false;
