@@ -42,7 +42,7 @@ export const runWithServices = (command: Work): Promise<void> =>
 async function withServices(work: Work): Promise<void> {
   // The command line signs nothing. Without the service's secret, nothing recognizes its grants after an erasure.
   // It counts no requests, so it needs no Redis.
-  const config = { ...loadProcessConfig({ JWT_SECRET: randomBytes(32).toString('hex') }), REDIS_URL: '' };
+  const { REDIS_URL: _, ...config } = loadProcessConfig({ JWT_SECRET: randomBytes(32).toString('hex') });
   const logger = new NestLogger(createLogger({ ...config, LOG_LEVEL: 'silent' }));
   const services = await NestFactory.createApplicationContext(modulesOf(config), {
     logger,
