@@ -112,7 +112,7 @@ async function voidOfUser(user: string, { since, reason, yes, limit }: RecordOpt
   const find = (services: INestApplicationContext, voiding?: { reason: string | null }): Promise<Row> =>
     services.get(RecordsService).workOf(user, since, voiding, limit);
   if (yes === undefined) return runWithServices((services) => find(services));
-  await runChange('cashback void', { user, since, ...(reason !== undefined && { reason }) }, async (services) => {
+  await runChange('cashback void', { user, since, reason }, async (services) => {
     const result = await find(services, { reason: reason ?? null });
     const { user_id: api_user_id, merchant_id, grant_count: grants, voided } = result;
     return { result, changed: { api_user_id, merchant_id, grants, voided } };
@@ -158,12 +158,7 @@ function importFile(merchantId: string, file: string, isDryRun: boolean): Promis
 async function voidGrant({ merchant, grant: id, externalId: ofMerchant, reason }: RecordOptions): Promise<void> {
   if (merchant === undefined) throw new Error("one of '--merchant' and '--user' is required");
   const key = keyOf(id, ofMerchant);
-  const details = {
-    merchant_id: merchant,
-    ...(ofMerchant !== undefined && { external_id: ofMerchant }),
-    ...(reason !== undefined && { reason }),
-  };
-  await runChange('cashback void', details, async (services) => {
+  await runChange('cashback void', { merchant_id: merchant, external_id: ofMerchant, reason }, async (services) => {
     const { grant, credit, remainingCents } = await services
       .get(GrantsService)
       .void(merchant, key, OPERATOR, reason ?? null);
