@@ -16,39 +16,36 @@ import { OperationsModule } from './operations.module.js';
 import { printRecord } from './output.js';
 
 @Module({})
-class AdminModule {
-  static with(config: Readonly<Config>): DynamicModule {
-    return {
-      module: AdminModule,
-      imports: [
-        ConfigModule.with(config),
-        SandboxClockModule,
-        DatabaseModule.with(SCHEMA),
-        PlatformModule,
-        OperationsModule,
-      ],
-    };
-  }
-}
+class AdminModule {}
+
+const modulesOf = (config: Readonly<Config>): DynamicModule => ({
+  module: AdminModule,
+  imports: [
+    ConfigModule.with(config),
+    SandboxClockModule,
+    DatabaseModule.with(SCHEMA),
+    PlatformModule,
+    OperationsModule,
+  ],
+});
 
 type Work = (services: INestApplicationContext) => Promise<unknown>;
 
 /** Runs a command with the service's modules and prints its result, if any, on stdout. */
-export function runWithServices(command: Work): Promise<void> {
-  return withServices(async (services) => {
+export const runWithServices = (command: Work): Promise<void> =>
+  withServices(async (services) => {
     // Of a sandbox. A live database has none.
     await services.get(ClockLocks).keepAll();
     return command(services);
   });
-}
 
 /** It connects to the database only here, so that `--help` needs none. */
 async function withServices(work: Work): Promise<void> {
   // The command line signs nothing. Without the service's secret, nothing recognizes its grants after an erasure.
   // It counts no requests, so it needs no Redis.
-  const config = { ...loadProcessConfig({ JWT_SECRET: randomBytes(32).toString('hex') }), REDIS_URL: undefined };
+  const { REDIS_URL: _, ...config } = loadProcessConfig({ JWT_SECRET: randomBytes(32).toString('hex') });
   const logger = new NestLogger(createLogger({ ...config, LOG_LEVEL: 'silent' }));
-  const services = await NestFactory.createApplicationContext(AdminModule.with(config), {
+  const services = await NestFactory.createApplicationContext(modulesOf(config), {
     logger,
     abortOnError: false,
   });

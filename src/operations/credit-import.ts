@@ -1,9 +1,9 @@
-import path from 'node:path';
+import { type INestApplicationContext } from '@nestjs/common';
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { copyFile, mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { type INestApplicationContext } from '@nestjs/common';
+import path from 'node:path';
 import { isAboveMaximum, type NamedGrant, requestedContent } from '../cashback/grant-content.js';
 import { GrantsService } from '../cashback/grants.service.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
@@ -82,12 +82,11 @@ async function grantCredits(
       ? (line, first) => comparedWith(first, line) ?? outcomeOf(grants.check(merchantId, line.grant))
       : ({ grant }) => outcomeOf(grants.grant(merchantId, grant)),
   );
-  let reading: Promise<Batch> = Promise.resolve(NO_LINES);
-  const nextBatch = (): Promise<Batch> =>
-    (reading = reading.then(() => (failures.length > 0 ? NO_LINES : next(lines, report, turns))));
+  const batches = batchesOf(lines, report);
   const lane = async (): Promise<void> => {
-    for (let batch = await nextBatch(); batch.lines.length > 0; batch = await nextBatch()) {
-      report.count(batch.lines, await batch.granting);
+    for await (const batch of batches) {
+      if (failures.length > 0) return;
+      report.count(batch, await Promise.all(batch.map((line) => turns.take(line))));
       progress.show(() => `${Math.floor((100 * stream.bytesRead) / Math.max(size, 1))} % read: ${report.sentence}`);
     }
   };
@@ -179,23 +178,16 @@ class ImportReport {
   }
 }
 
-/** Lines that are granted together. */
-interface Batch {
-  lines: GrantLine[];
-  granting: Promise<LineOutcome[]>;
-}
-
-const NO_LINES: Batch = { lines: [], granting: Promise.resolve([]) };
-
-/** Reads the next batch and begins to grant it, in the order of the file. It is smaller only at the end of the file. */
-async function next(lines: AsyncGenerator<CreditLine, void>, report: ImportReport, turns: GrantTurns): Promise<Batch> {
-  const batch: GrantLine[] = [];
-  while (batch.length < GRANTS_PER_TRANSACTION) {
-    const line = await lines.next();
-    if (line.done === true) break;
-    if (report.isGrant(line.value)) batch.push(line.value);
+/** Reads lines that are granted together. Lanes that share it get them in the order of the file. */
+async function* batchesOf(lines: AsyncGenerator<CreditLine, void>, report: ImportReport): AsyncGenerator<GrantLine[]> {
+  let batch: GrantLine[] = [];
+  for await (const line of lines) {
+    if (report.isGrant(line)) batch.push(line);
+    if (batch.length < GRANTS_PER_TRANSACTION) continue;
+    yield batch;
+    batch = [];
   }
-  return { lines: batch, granting: Promise.all(batch.map((line) => turns.take(line))) };
+  if (batch.length > 0) yield batch;
 }
 
 /** Shows the progress of a long command on stderr: one line that changes on a terminal, otherwise a line every 5 s. */

@@ -19,12 +19,11 @@ import { toOrderDto } from '../orders/order.dto.js';
 import { Order } from '../orders/order.entity.js';
 import { toRefundDto } from '../orders/refund.dto.js';
 import { Refund } from '../orders/refund.entity.js';
+import { chunks } from '../platform/database/rows.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { notFound } from '../platform/values/problem.js';
 import { Clock } from '../platform/values/time.js';
 import { type CustomerExportDto } from './privacy.dto.js';
-
-const IDS_PER_STATEMENT = 1000;
 
 /** What a customer can ask a merchant for: all stored data, as the customer can read it, and its erasure. */
 @Injectable()
@@ -132,7 +131,6 @@ const inOrder = <T extends { createdAt: Date; id: string }>(rows: readonly T[]):
 
 async function inBatches<Key, T>(keys: readonly Key[], find: (keys: Key[]) => Promise<T[]>): Promise<T[]> {
   const found: T[] = [];
-  for (let at = 0; at < keys.length; at += IDS_PER_STATEMENT)
-    found.push(...(await find(keys.slice(at, at + IDS_PER_STATEMENT))));
+  for (const some of chunks(keys)) found.push(...(await find(some)));
   return found;
 }

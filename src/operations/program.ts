@@ -1,14 +1,11 @@
 import { Command, CommanderError } from 'commander';
 import { readId } from '../platform/values/ids.js';
 import { Problem } from '../platform/values/problem.js';
-import { cashbackCommands } from './cashback-commands.js';
+import { cashbackCommands, customerCommands, orderCommands, walletCommands } from './customer-commands.js';
 import { listCommands } from './list-commands.js';
-import { auditCommands, reconcileCommand, sessionCommands } from './maintenance-commands.js';
 import { merchantCommands } from './merchant-commands.js';
-import { customerCommands, orderCommands, walletCommands } from './record-commands.js';
-import { reportCommands } from './report-commands.js';
-import { userCommands } from './user-commands.js';
-import { webhookCommands } from './webhook-commands.js';
+import { auditCommands, reconcileCommand, reportCommands } from './report-commands.js';
+import { sessionCommands, userCommands, webhookCommands } from './system-commands.js';
 
 /**
  * Runs the operator's command line: results on stdout, errors on stderr. It sets the exit code, 1 for an error, and

@@ -1,6 +1,8 @@
 import { type INestApplicationContext } from '@nestjs/common';
 import { Command, Option } from 'commander';
 import { UserNames } from '../auth/user-names.service.js';
+import { rename, writeFile } from 'node:fs/promises';
+import { Gauge, Registry } from 'prom-client';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import { type LedgerOptions, LedgerService } from '../reports/ledger.service.js';
 import { ExpiringService, OutstandingService } from '../reports/outstanding.service.js';
@@ -8,82 +10,86 @@ import { PeriodReportsService } from '../reports/period-reports.service.js';
 import { LEDGER_BY } from '../reports/report.dto.js';
 import { runWithServices } from './application.js';
 import { day, wholeNumber } from './arguments.js';
-import { type Format, formatOption, printAs, type Row, usualFormat } from './output.js';
+import { AuditService } from './audit.service.js';
+import { type Format, formatOption, printAs, printRows, type Row, toJson, usualFormat } from './output.js';
+import { ReconcileService, type Reconciliation } from './reconcile/reconcile.service.js';
 
 interface ReportOptions {
   merchant?: string;
   format?: Format;
 }
 
-type Read<Options> = (services: INestApplicationContext, merchantId: string, options: Options) => Promise<Report>;
+interface Period {
+  from: string;
+  to: string;
+}
+
 interface Report {
   data: object[];
   total?: object;
 }
 
-type Add = <Options>(name: string, description: string, read: Read<Options>) => Command;
+type Read<Options> = (services: INestApplicationContext, merchantId: string, options: Options) => Promise<Report>;
 
 export function reportCommands(): Command {
   const report = new Command('report').description('reports for accounting; days and months are in each time zone');
-  const add: Add = <Options>(name: string, description: string, read: Read<Options>) =>
-    report
-      .command(name)
-      .description(description)
-      .option('--merchant <id>', 'only this merchant')
-      .addOption(formatOption())
-      .action((options: ReportOptions & Options) => print(options, read));
-  add<{ asOf?: string; by?: 'store' }>(
+  add(
+    report,
     'outstanding',
     "what each merchant owes its customers, now or at the end of a past day, and the customers' debt",
-    (services, merchantId, { asOf, by }) => services.get(OutstandingService).report(merchantId, { as_of: asOf, by }),
+    (services, merchantId, { asOf, by }: { asOf?: string; by?: 'store' }) =>
+      services.get(OutstandingService).report(merchantId, { as_of: asOf, by }),
   )
     .option('--as-of <day>', 'a day that is over; default: now', day)
     .addOption(byOption(['store']));
-  withPeriod(
-    add<LedgerOptions>(
-      'ledger',
-      'why it changed: opening + earned + granted - redeemed + returned - taken back - voided - expired = closing',
-      (services, merchantId, options) => services.get(LedgerService).report(merchantId, options),
-    ),
+  addWithPeriod(
+    report,
+    'ledger',
+    'why it changed: opening + earned + granted - redeemed + returned - taken back - voided - expired = closing',
+    (services, merchantId, options: LedgerOptions) => services.get(LedgerService).report(merchantId, options),
   )
     .addOption(byOption(LEDGER_BY))
     .option('--counts', 'also the orders and customers of at most 31 days');
-  add<{ months: number }>(
+  add(
+    report,
     'expiring',
     'the cashback that will expire in this month and the following ones',
-    (services, merchantId, options) => services.get(ExpiringService).report(merchantId, options),
+    (services, merchantId, options: { months: number }) => services.get(ExpiringService).report(merchantId, options),
   ).option('--months <n>', 'the number of months', wholeNumber(1, 120), 12);
-  withPeriod(
-    add<{ from: string; to: string }>(
-      'grants',
-      'who granted how much, by reason',
-      (services, merchantId, { from, to }) => services.get(PeriodReportsService).grants(merchantId, { from, to }),
-    ),
+  addWithPeriod(report, 'grants', 'who granted how much, by reason', (services, merchantId, { from, to }: Period) =>
+    services.get(PeriodReportsService).grants(merchantId, { from, to }),
   );
-  addOfCustomers(add);
+  addOfCustomers(report);
   return report;
 }
 
-function addOfCustomers(add: Add): void {
-  withPeriod(
-    add<{ from: string; to: string; atLeast: number }>(
-      'frequent',
-      'customers with many completed orders in a day, and the users that completed them',
-      (services, merchantId, { atLeast, ...period }) =>
-        services.get(PeriodReportsService).frequent(merchantId, { ...period, at_least: atLeast }),
-    ),
+function addOfCustomers(report: Command): void {
+  addWithPeriod(
+    report,
+    'frequent',
+    'customers with many completed orders in a day, and the users that completed them',
+    (services, merchantId, { atLeast: at_least, ...period }: Period & { atLeast: number }) =>
+      services.get(PeriodReportsService).frequent(merchantId, { ...period, at_least }),
   ).option('--at-least <n>', 'the number of orders from which a customer is listed', wholeNumber(2, 1000), 3);
-  withPeriod(
-    add<{ from: string; to: string; limit: number }>(
-      'customers',
-      'the customers who bought most',
-      (services, merchantId, options) => services.get(PeriodReportsService).customers(merchantId, options),
-    ),
+  addWithPeriod(
+    report,
+    'customers',
+    'the customers who bought most',
+    (services, merchantId, options: Period & { limit: number }) =>
+      services.get(PeriodReportsService).customers(merchantId, options),
   ).option('--limit <n>', 'the maximum number of customers', wholeNumber(1, 1000), 100);
 }
 
-const withPeriod = (command: Command): Command =>
-  command
+const add = <Options>(report: Command, name: string, description: string, read: Read<Options>): Command =>
+  report
+    .command(name)
+    .description(description)
+    .option('--merchant <id>', 'only this merchant')
+    .addOption(formatOption())
+    .action((options: ReportOptions & Options) => print(options, read));
+
+const addWithPeriod: typeof add = (...given) =>
+  add(...given)
     .requiredOption('--from <day>', 'the first day, such as 2026-11-01', day)
     .requiredOption('--to <day>', 'the day after the last one, such as 2026-12-01', day);
 
@@ -103,4 +109,64 @@ function print<Options>(options: ReportOptions & Options, read: Read<Options>): 
     }
     printAs(format, await services.get(UserNames).fillIn(rows));
   });
+}
+
+export function auditCommands(): Command {
+  const audit = new Command('audit').description('the log of changes that operators made with this command line');
+  audit
+    .command('list')
+    .description('list changes, latest first: who, when, which command, which IDs')
+    .option('--limit <n>', 'maximum number of changes', wholeNumber(1, 10_000), 100)
+    .action(({ limit }: { limit: number }) =>
+      runWithServices(async (services) => printRows((await services.get(AuditService).list(limit)).map(toJson))),
+    );
+  return audit;
+}
+
+export function reconcileCommand(): Command {
+  return new Command('reconcile')
+    .description(
+      'check the rules of the money over the whole database: one JSON line per finding, then one with the counts; exit code 1 if there are findings',
+    )
+    .option('--metrics <file>', 'also write the counts as Prometheus metrics, for a textfile collector')
+    .action(({ metrics }: { metrics?: string }) => runWithServices((services) => reconcile(services, metrics)));
+}
+
+const PROGRESS_INTERVAL_MS = 5000;
+
+/** Prints each finding immediately. Progress and warnings go to stderr. */
+async function reconcile(services: INestApplicationContext, metricsFile?: string): Promise<void> {
+  const startedAt = Date.now();
+  let reportedAt = startedAt;
+  const result = await services.get(ReconcileService).reconcile({
+    onFinding: (finding) => console.log(JSON.stringify(finding)),
+    onProgress: ({ wallets, orders }) => {
+      if (Date.now() - reportedAt < PROGRESS_INTERVAL_MS) return;
+      reportedAt = Date.now();
+      console.error(`checked ${wallets} wallets and ${orders} orders`);
+    },
+  });
+  for (const warning of result.warnings) console.error(`warning: ${warning}`);
+  if (result.findings > 0) process.exitCode = 1;
+  if (metricsFile !== undefined) await writeMetrics(metricsFile, result, Date.now() - startedAt);
+  printRows([{ ...result }]);
+}
+
+/** Replaces the file at once, because a collector can read it at any time. */
+async function writeMetrics(
+  file: string,
+  { findings, wallets, orders }: Reconciliation,
+  durationMs: number,
+): Promise<void> {
+  const registry = new Registry();
+  const gauge = (name: string, help: string, value: number): void =>
+    new Gauge({ name: `reconcile_${name}`, help, registers: [registry] }).set(value);
+  gauge('findings', 'Findings of the last reconcile', findings);
+  gauge('wallets', 'Wallets that the last reconcile checked', wallets);
+  gauge('orders', 'Orders that the last reconcile checked', orders);
+  gauge('duration_seconds', 'Duration of the last reconcile', durationMs / 1000);
+  gauge('finished_timestamp_seconds', 'When the last reconcile finished', Date.now() / 1000);
+  const partial = `${file}.${process.pid}`;
+  await writeFile(partial, await registry.metrics());
+  await rename(partial, file);
 }

@@ -64,7 +64,10 @@ const STEPS = [
     `SELECT wallet_id, ${at}, ${values}, NULL, NULL, NULL, NULL FROM ${table} WHERE ${inPage('wallet_id')} ${condition}`,
 );
 
-/** Checks of feeds, by wallet. An entry and its event have the same instant. */
+/**
+ * Checks of feeds, and of how far their merchants' ledgers have been summed, by wallet. An entry and its event have the
+ * same instant.
+ */
 export const FEED_CHECKS: SqlChecks = {
   'the events of a feed are numbered without gaps from its oldest to its last number': `
     SELECT e.merchant_id, e.sequence, e.subject_id, f.oldest_sequence, f.last_sequence
@@ -175,4 +178,10 @@ export const FEED_CHECKS: SqlChecks = {
         OR NOT COALESCE(MAX(x.cents) BETWEEN 1 AND (
              SELECT SUM(c.amount_cents) FROM cashback_credits c
               WHERE c.wallet_id = x.wallet_id AND x.date = CASE x.type WHEN 'cashback.available' THEN c.available_at ELSE c.expires_at END), FALSE)`,
+
+  'the ledger of each merchant is summed up to an instant that is past, and the next day when it is over': `
+    SELECT m.id AS merchant_id, p.summed_until, p.due_at
+      FROM merchants m LEFT JOIN ledger_positions p ON p.merchant_id = m.id
+     WHERE ${inPage('m.id')} AND NOT COALESCE(p.summed_until <= ${nowOf('m.id')} + ${CLOCK_MARGIN}
+                                              AND p.due_at <= ${nowOf('m.id')} + INTERVAL 26 HOUR, FALSE)`,
 };

@@ -1,12 +1,12 @@
-import { type EntityManager } from 'typeorm';
+import { type EntityManager, type EntityTarget } from 'typeorm';
 import { CustomerChange } from '../../orders/customer-change.entity.js';
 import { Order } from '../../orders/order.entity.js';
 import { Refund } from '../../orders/refund.entity.js';
 import { columnNames, type Row, toEntity } from '../../platform/database/rows.js';
 import { type By } from '../../platform/values/caller.js';
 import { exactCents } from '../../platform/values/money.js';
+import { ENTRY_SUMS } from './ledger-checks.js';
 import { inPage, type Page, queryPage } from './page.js';
-import { ENTRY_SUMS } from './refund-checks.js';
 
 const SUM_NAMES = [
   'holds_cents',
@@ -128,16 +128,16 @@ export async function readOrders(manager: EntityManager, page: Page): Promise<Or
     for (const { order_id: id, ...sums } of await read<{ order_id: string } & Record<string, string>>(sql))
       for (const [name, cents] of Object.entries(sums))
         Object.assign(byId.get(id)?.row ?? {}, { [name]: exactCents(cents) });
-  const refunds = `SELECT ${columnNames(manager, Refund).join(', ')} FROM refunds WHERE ${inPage('order_id')} ORDER BY order_id, version`;
-  for (const row of await read<Row>(refunds)) {
-    const refund = toEntity(manager, Refund, row);
-    byId.get(refund.orderId)?.refunds.push(refund);
-  }
-  const changes = `SELECT ${columnNames(manager, CustomerChange).join(', ')} FROM customer_changes WHERE ${inPage('order_id')}`;
-  for (const row of await read<Row>(changes)) {
-    const change = toEntity(manager, CustomerChange, row);
+  const readAll = async <T extends { orderId: string }>(target: EntityTarget<T>, table: string): Promise<T[]> => {
+    const columns = columnNames(manager, target).join(', ');
+    const found = await read<Row>(
+      `SELECT ${columns} FROM ${table} WHERE ${inPage('order_id')} ORDER BY order_id, version`,
+    );
+    return found.map((row) => toEntity(manager, target, row));
+  };
+  for (const refund of await readAll(Refund, 'refunds')) byId.get(refund.orderId)?.refunds.push(refund);
+  for (const change of await readAll(CustomerChange, 'customer_changes'))
     Object.assign(byId.get(change.orderId) ?? {}, { change });
-  }
   for (const move of await read<CreditMove>(MOVES)) byId.get(move.order_id)?.moves.push(move);
   for (const event of await read<OrderEvent>(`${EVENTS} ORDER BY order_id, is_waiting, place`))
     byId.get(event.order_id)?.events.push(event);

@@ -1,5 +1,6 @@
 import { type EntityManager } from 'typeorm';
 import { ALL_MERCHANTS } from '../../platform/database/by-merchant.js';
+import { queryNamed } from '../../platform/database/rows.js';
 
 /** A broken rule, with the figures of the rows that break it. */
 export interface Finding {
@@ -42,12 +43,9 @@ export const endsDay = (at: string, day: string): string =>
   `(${isInDay(at, day)} AND ${at} >= CAST(${day} AS DATETIME) + INTERVAL 10 HOUR)`;
 
 /** Runs a query on the rows of all merchants, with named parameters: those of the page and others. */
-export function queryPage<Row>(
+export const queryPage = <Row>(
   manager: EntityManager,
   sql: string,
   page: Page,
   others: Record<string, unknown> = {},
-): Promise<Row[]> {
-  const [text, values] = manager.dataSource.driver.escapeQueryWithParameters(sql, { ...page, ...others });
-  return manager.query<Row[]>(`/* ${ALL_MERCHANTS} */ ${text}`, values);
-}
+): Promise<Row[]> => queryNamed<Row>(manager, `/* ${ALL_MERCHANTS} */ ${sql}`, { ...page, ...others });

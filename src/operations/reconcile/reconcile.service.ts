@@ -1,17 +1,28 @@
 import { Injectable } from '@nestjs/common';
-import { type EntityManager } from 'typeorm';
+import { type EntityManager, type EntityTarget, type ObjectLiteral } from 'typeorm';
+import { Credit, Hold } from '../../cashback/credit.entity.js';
+import { Entry } from '../../cashback/entry.entity.js';
+import { GrantTotal } from '../../cashback/grant-totals.js';
+import { Grant } from '../../cashback/grant.entity.js';
+import { Wallet } from '../../cashback/wallet.entity.js';
+import { FeedEvent } from '../../events/event.entity.js';
+import { EventFeed, LedgerPosition, Merchant } from '../../merchants/merchant.entity.js';
+import { CustomerChange } from '../../orders/customer-change.entity.js';
+import { Order } from '../../orders/order.entity.js';
+import { Refund } from '../../orders/refund.entity.js';
 import { DatabaseServer } from '../../platform/database/database-server.js';
+import { readInstant } from '../../platform/database/rows.js';
 import { UnitOfWork } from '../../platform/database/unit-of-work.js';
+import { addDays, dayOf, startOfDay } from '../../platform/values/calendar-days.js';
+import { OPERATOR } from '../../platform/values/caller.js';
+import { beforeIdsOf } from '../../platform/values/ids.js';
 import { Clock } from '../../platform/values/time.js';
-import { ENTRY_CHECKS } from './entry-checks.js';
+import { LEDGER_SUMS, LedgerDay } from '../../reports/sums.js';
 import { FEED_CHECKS } from './feed-checks.js';
+import { REFUND_CHECKS, WALLET_CHECKS } from './ledger-checks.js';
 import { readOrders } from './order-record.js';
 import { brokenRules } from './order-rules.js';
 import { type Finding, inPage, LAST_ID, type Page, queryPage, type SqlChecks } from './page.js';
-import { REFUND_CHECKS } from './refund-checks.js';
-import { missingChecks, missingKeys, missingTriggers } from './schema-checks.js';
-import { POSITION_CHECKS, wrongSums } from './sum-checks.js';
-import { CREDIT_CHECKS, WALLET_CHECKS } from './wallet-checks.js';
 
 export interface Progress {
   wallets: number;
@@ -36,22 +47,10 @@ const PAGE_SIZE = 1000;
 /** Maximum number of findings per check and page. */
 const FINDINGS_OF_A_CHECK = 100;
 
-const CHECKS_BY_WALLET: SqlChecks = {
-  ...WALLET_CHECKS,
-  ...ENTRY_CHECKS,
-  ...CREDIT_CHECKS,
-  ...FEED_CHECKS,
-  ...POSITION_CHECKS,
-};
+const CHECKS = { wallets: { ...WALLET_CHECKS, ...FEED_CHECKS }, orders: REFUND_CHECKS };
 
-const CHECKS_BY_ORDER: SqlChecks = REFUND_CHECKS;
-
-/** A check of all rows of a table. Each page is checked on one consistent snapshot. */
-interface Pass {
-  table: keyof Progress;
-  pages: AsyncGenerator<Page & { rows: number }>;
-  checkPage: (manager: EntityManager, page: Page) => Promise<void>;
-}
+/** The rows of a table. Each page is checked on one consistent snapshot. */
+type Pass = [table: keyof Progress, pages: AsyncGenerator<Page & { rows: number }>];
 
 /** Checks the rules of the money over the whole database, page by page, while the service runs. It changes nothing. */
 @Injectable()
@@ -77,22 +76,20 @@ export class ReconcileService {
       result.warnings = [...this.server.warnings, ...(await missingTriggers(manager))];
       return (manager.dataSource.options as { poolSize?: number }).poolSize;
     });
-    const wallets = this.#pass('wallets', async (manager, page) => {
-      report(await brokenChecks(manager, CHECKS_BY_WALLET, page, this.clock.now()));
-    });
-    const orders = this.#pass('orders', async (manager, page) => {
-      report(await brokenChecks(manager, CHECKS_BY_ORDER, page, this.clock.now()));
-      for (const order of await readOrders(manager, page)) report(brokenRules(order));
-    });
     const check = async (...passes: Pass[]): Promise<void> => {
-      for (const { table, pages, checkPage } of passes) {
+      for (const [table, pages] of passes) {
         for await (const { rows, ...page } of pages) {
-          await this.unitOfWork.snapshot((manager) => checkPage(manager, page));
+          await this.unitOfWork.snapshot(async (manager) => {
+            report(await brokenChecks(manager, CHECKS[table], page, this.clock.now()));
+            if (table === 'orders') for (const order of await readOrders(manager, page)) report(brokenRules(order));
+          });
           result[table] += rows;
           onProgress?.({ wallets: result.wallets, orders: result.orders });
         }
       }
     };
+    const wallets: Pass = ['wallets', this.#pages('wallets')];
+    const orders: Pass = ['orders', this.#pages('orders')];
     // The database checks the wallets and this process the orders, so both run at once. The one that ends first
     // helps the other.
     await Promise.all(connections === 1 ? [check(wallets, orders)] : [check(wallets, orders), check(orders, wallets)]);
@@ -100,11 +97,7 @@ export class ReconcileService {
     return result;
   }
 
-  #pass(table: keyof Progress, checkPage: Pass['checkPage']): Pass {
-    return { table, pages: this.#pages(table), checkPage };
-  }
-
-  async *#pages(table: keyof Progress): Pass['pages'] {
+  async *#pages(table: keyof Progress): Pass[1] {
     for (let after = ''; after !== LAST_ID;) {
       const sql = `SELECT id FROM ${table} WHERE ${inPage('id')} ORDER BY id LIMIT ${PAGE_SIZE}`;
       const ids = await this.unitOfWork.statement((manager) =>
@@ -125,4 +118,149 @@ async function brokenChecks(manager: EntityManager, checks: SqlChecks, page: Pag
     found.push(...rows.map((row) => ({ invariant, ...row })));
   }
   return found;
+}
+
+const MONEY = [Wallet, Credit, Grant, GrantTotal, Hold, Entry, Order, Refund, CustomerChange];
+const ENTITIES: EntityTarget<ObjectLiteral>[] = [...MONEY, EventFeed, FeedEvent, LedgerPosition, LedgerDay];
+
+/** Primary and unique keys decide races, so each must exist. They are compared by columns, not by name. */
+async function missingKeys(manager: EntityManager): Promise<Finding[]> {
+  // The columns of each key in alphabetical order.
+  const declared = ENTITIES.map((entity) => manager.dataSource.getMetadata(entity)).flatMap(
+    ({ tableName: table, primaryColumns, indices }) =>
+      [primaryColumns, ...indices.filter((index) => index.isUnique).map((index) => index.columns)].map((columns) => {
+        const names = columns.map((column) => column.databaseName).sort();
+        return { table, columns: names.join(',') };
+      }),
+  );
+  const missing = await missingIn(
+    manager,
+    // A key on a prefix of a column would refuse too many rows, and one with more columns too few.
+    `SELECT CONCAT(table_name, ' ', GROUP_CONCAT(column_name ORDER BY column_name)) AS name
+       FROM information_schema.statistics
+      WHERE table_schema = DATABASE() AND non_unique = 0
+      GROUP BY table_name, index_name
+     HAVING SUM(sub_part IS NOT NULL) = 0`,
+    declared.map((key) => [`${key.table} ${key.columns}`, key]),
+  );
+  return missing.map((key) => ({ invariant: 'the unique keys are in place', ...key }));
+}
+
+/** Texts that SQL compares. Comparisons ignore blanks at the end, so a check refuses them. */
+const CHECK_CONSTRAINTS = ['orders_store', 'refunds_store', 'cashback_credits_store', 'cashback_credits_reason']
+  .concat('cashback_entries_store', 'ledger_days_store', 'ledger_days_credit_store')
+  .map((column) => `ck_${column}`);
+
+async function missingChecks(manager: EntityManager): Promise<Finding[]> {
+  const missing = await missingIn(
+    manager,
+    `SELECT constraint_name AS name FROM information_schema.check_constraints
+      WHERE constraint_schema = DATABASE() AND check_clause LIKE '%like%'`,
+    CHECK_CONSTRAINTS.map((name) => [name, name]),
+  );
+  return missing.map((check) => ({ invariant: 'no text that is compared ends in a blank', check }));
+}
+
+/** The triggers that protect what never changes, as `<event> <table>`, and what is missing without them. */
+const TRIGGERS = {
+  'INSERT cashback_entries': 'no trigger checks the signs of new entries in cashback_entries',
+  'UPDATE cashback_entries': 'no trigger closes cashback_entries to UPDATE',
+  'DELETE cashback_entries': 'no trigger closes cashback_entries to DELETE',
+  'UPDATE audit_log': 'no trigger closes audit_log to UPDATE',
+  'DELETE audit_log': 'no trigger closes audit_log to DELETE',
+  'UPDATE deployment': 'no trigger closes deployment to UPDATE',
+  'DELETE deployment': 'no trigger closes deployment to DELETE',
+};
+
+/** They are optional: not every server lets a migration create triggers. */
+const missingTriggers = (manager: EntityManager): Promise<string[]> =>
+  missingIn(
+    manager,
+    `SELECT CONCAT(event_manipulation, ' ', event_object_table) AS name FROM information_schema.triggers
+      WHERE event_object_schema = DATABASE() AND action_timing = 'BEFORE'`,
+    Object.entries(TRIGGERS),
+  );
+
+/** Returns what is declared under the names that a query does not find. */
+async function missingIn<T>(manager: EntityManager, sql: string, declared: [name: string, T][]): Promise<T[]> {
+  const rows = await manager.query<{ name: string }[]>(sql);
+  const present = new Set(rows.map(({ name }) => name));
+  return declared.filter(([name]) => !present.has(name)).map(([, what]) => what);
+}
+
+const LAST_GRANT = `
+  SELECT c.created_at AS at FROM cashback_credits c WHERE c.id = (
+    SELECT MAX(credit_id) FROM cashback_grants FORCE INDEX (ix_cashback_grants_user)
+     WHERE merchant_id = ? AND created_by <> '${OPERATOR}') AND c.merchant_id = ?`;
+
+/** What each user, and all of a merchant, granted since the beginning of a day, where the total of the day is lower. */
+const LOW_TOTALS = `
+  SELECT g.subject_id, g.cents, t.day, t.granted_cents
+    FROM (SELECT COALESCE(g.created_by, '') AS subject_id, SUM(c.amount_cents) AS cents
+            FROM cashback_grants g FORCE INDEX (ix_cashback_grants_merchant)
+            JOIN cashback_credits c ON c.id = g.credit_id AND c.merchant_id = g.merchant_id
+           WHERE g.merchant_id = ? AND g.credit_id >= ? AND g.created_by <> '${OPERATOR}'
+           GROUP BY g.created_by WITH ROLLUP) g
+    LEFT JOIN grant_totals t ON t.merchant_id = ? AND t.subject_id = IF(g.subject_id = '', ?, g.subject_id)
+   WHERE NOT COALESCE(t.day > ? OR (t.day = ? AND t.granted_cents >= g.cents), FALSE) LIMIT 100`;
+
+/** Checks that all grants of the last day on which users granted count for the maximum of a day. */
+async function lowTotals(manager: EntityManager, merchantId: string, timeZone: string): Promise<Finding[]> {
+  const last = await readInstant(manager, LAST_GRANT, [merchantId, merchantId]);
+  if (last === undefined) return [];
+  const day = dayOf(last, timeZone);
+  const since = beforeIdsOf(startOfDay(day, timeZone));
+  const low = await manager.query<object[]>(LOW_TOTALS, [merchantId, since, merchantId, merchantId, day, day]);
+  const invariant = 'the total of a day has all grants of its users';
+  return low.map((figures) => ({ invariant, merchant_id: merchantId, ...figures }));
+}
+
+const WRONG_SUMS = `
+  SELECT store, credit_store, kind, SUM(entries) AS entries, SUM(cents) AS cents, SUM(ledger_entries) AS ledger_entries, SUM(ledger_cents) AS ledger_cents
+    FROM (SELECT store, credit_store, kind, entries, amount_cents AS cents, 0 AS ledger_entries, 0 AS ledger_cents
+            FROM ledger_days WHERE merchant_id = ? AND day = ?
+           UNION ALL
+          SELECT store, credit_store, kind, 0, 0, entries, amount_cents FROM (${LEDGER_SUMS.statement()}) ledger) both_sums
+   GROUP BY store, credit_store, kind
+  HAVING SUM(entries) <> SUM(ledger_entries) OR SUM(cents) <> SUM(ledger_cents)
+   LIMIT 100`;
+
+/** Compares the sums of all merchants with the ledger and the grants, each day on one snapshot. */
+async function* wrongSums(unitOfWork: UnitOfWork): AsyncGenerator<Finding[]> {
+  const merchants = await unitOfWork.statement((manager) => manager.find(Merchant, { order: { id: 'ASC' } }));
+  for (const { id, policy } of merchants) {
+    yield await unitOfWork.snapshot((manager) => lowTotals(manager, id, policy.timeZone));
+    for (let last: string | undefined; ;) {
+      const checked = await unitOfWork.snapshot((manager) => checkNextDay(manager, id, policy.timeZone, last));
+      if (checked === undefined) break;
+      yield checked.findings;
+      last = checked.day;
+    }
+  }
+}
+
+/** Checks the first day after another one that has entries that are summed, or sums. */
+async function checkNextDay(
+  manager: EntityManager,
+  merchantId: string,
+  timeZone: string,
+  last?: string,
+): Promise<{ day: string; findings: Finding[] } | undefined> {
+  const position = await manager.findOneBy(LedgerPosition, { merchantId });
+  if (position === null) return undefined;
+  const { summedUntil } = position;
+  const from = last === undefined ? new Date(0) : startOfDay(addDays(last, 1), timeZone);
+  const entry = await LEDGER_SUMS.firstFrom(manager, merchantId, from);
+  const [sum] = await manager.query<{ day: string | null }[]>(
+    'SELECT MIN(day) AS day FROM ledger_days WHERE merchant_id = ? AND day > ?',
+    [merchantId, last ?? ''],
+  );
+  const days = [sum?.day ?? undefined, entry && entry < summedUntil ? dayOf(entry, timeZone) : undefined];
+  const [day] = days.filter((found) => found !== undefined).sort();
+  if (day === undefined) return undefined;
+  const [start, end] = [startOfDay(day, timeZone), startOfDay(addDays(day, 1), timeZone)];
+  const to = end < summedUntil ? end : summedUntil;
+  const wrong = await manager.query<object[]>(WRONG_SUMS, [merchantId, day, day, merchantId, start, to]);
+  const invariant = 'the sums of a day are those of its ledger entries';
+  return { day, findings: wrong.map((figures) => ({ invariant, merchant_id: merchantId, day, ...figures })) };
 }

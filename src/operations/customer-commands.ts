@@ -1,9 +1,10 @@
-import { basename } from 'node:path';
 import { type INestApplicationContext } from '@nestjs/common';
 import { Command, Option } from 'commander';
+import { basename } from 'node:path';
 import { isAboveMaximum } from '../cashback/grant-content.js';
 import { type GrantKey, GrantsService } from '../cashback/grants.service.js';
 import { expiresOn as lastDay } from '../cashback/validity.js';
+import { WalletReadsService } from '../cashback/wallet-reads.service.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import { dayOf } from '../platform/values/calendar-days.js';
 import { OPERATOR } from '../platform/values/caller.js';
@@ -21,8 +22,9 @@ import {
   withDocument,
 } from './arguments.js';
 import { type ImportSummary } from './credit-import.js';
-import { limitOption, printRows } from './output.js';
-import { type UserWork, UserWorkService } from './user-work.service.js';
+import { limitOption, printRows, type Row, toJson, usualFormat } from './output.js';
+import { PrivacyService } from './privacy.service.js';
+import { type OrderName, RecordsService } from './records.service.js';
 
 interface GrantOptions extends DocumentOptions {
   merchant: string;
@@ -35,9 +37,12 @@ interface GrantOptions extends DocumentOptions {
   store?: string;
 }
 
-interface VoidOptions {
+/** What a record is found by, and what is done with it. */
+interface RecordOptions extends DocumentOptions {
   merchant?: string;
   grant?: string;
+  order?: string;
+  wallet?: string;
   externalId?: string;
   user?: string;
   since?: Date;
@@ -97,17 +102,17 @@ function addVoid(cashback: Command): void {
     .option('--yes', 'with --user: voids the grants')
     .option('--reason <text>', 'the reason, for your records', reasonText)
     .addOption(limitOption())
-    .action(({ user, ...options }: VoidOptions) =>
+    .action(({ user, ...options }: RecordOptions) =>
       user === undefined ? voidGrant(options) : voidOfUser(user, options),
     );
 }
 
-async function voidOfUser(user: string, { since, reason, yes, limit }: VoidOptions): Promise<void> {
+async function voidOfUser(user: string, { since, reason, yes, limit }: RecordOptions): Promise<void> {
   if (since === undefined) throw new Error("option '--since' is required with '--user'");
-  const find = (services: INestApplicationContext, voiding?: { reason: string | null }): Promise<UserWork> =>
-    services.get(UserWorkService).since(user, since, voiding, limit);
+  const find = (services: INestApplicationContext, voiding?: { reason: string | null }): Promise<Row> =>
+    services.get(RecordsService).workOf(user, since, voiding, limit);
   if (yes === undefined) return runWithServices((services) => find(services));
-  await runChange('cashback void', { user, since, ...(reason !== undefined && { reason }) }, async (services) => {
+  await runChange('cashback void', { user, since, reason }, async (services) => {
     const result = await find(services, { reason: reason ?? null });
     const { user_id: api_user_id, merchant_id, grant_count: grants, voided } = result;
     return { result, changed: { api_user_id, merchant_id, grants, voided } };
@@ -150,29 +155,18 @@ function importFile(merchantId: string, file: string, isDryRun: boolean): Promis
   }));
 }
 
-async function voidGrant({ merchant, grant: id, externalId: ofMerchant, reason }: VoidOptions): Promise<void> {
+async function voidGrant({ merchant, grant: id, externalId: ofMerchant, reason }: RecordOptions): Promise<void> {
   if (merchant === undefined) throw new Error("one of '--merchant' and '--user' is required");
   const key = keyOf(id, ofMerchant);
-  const details = {
-    merchant_id: merchant,
-    ...(ofMerchant !== undefined && { external_id: ofMerchant }),
-    ...(reason !== undefined && { reason }),
-  };
-  await runChange('cashback void', details, async (services) => {
+  await runChange('cashback void', { merchant_id: merchant, external_id: ofMerchant, reason }, async (services) => {
     const { grant, credit, remainingCents } = await services
       .get(GrantsService)
       .void(merchant, key, OPERATOR, reason ?? null);
-    const voided = formatMoney(grant.voidedCents ?? 0);
-    const result = {
-      id: credit.id,
-      wallet_id: credit.walletId,
-      external_id: grant.externalId,
-      amount: formatMoney(credit.amountCents),
-      remaining: formatMoney(remainingCents),
-      voided,
-      voided_at: grant.voidedAt,
-    };
-    return { result, changed: { credit_id: credit.id, wallet_id: credit.walletId, voided } };
+    const { id, walletId, amountCents } = credit;
+    const { externalId, voidedCents, voidedAt } = grant;
+    const amounts = { amountCents, remainingCents, voidedCents: voidedCents ?? 0 };
+    const result = toJson({ id, walletId, externalId, ...amounts, voidedAt });
+    return { result, changed: { credit_id: id, wallet_id: walletId, voided: result.voided } };
   });
 }
 
@@ -190,20 +184,100 @@ function grant({ merchant, amount, documentStdin: _, ...given }: GrantOptions, d
     const policy = await services.get(MerchantsService).policyOf(merchant);
     if (!replayed && isAboveMaximum(content, policy))
       console.error(`warning: the grant is above the merchant's maximum of ${formatMoney(policy.grantMaximumCents)}`);
-    const { timeZone } = policy;
-    const result = {
-      id: credit.id,
-      wallet_id: credit.walletId,
-      ...(given.externalId !== undefined && { external_id: given.externalId }),
-      amount: formatMoney(credit.amountCents),
-      available_at: credit.availableAt,
-      expires_at: credit.expiresAt,
-      available_on: dayOf(credit.availableAt, timeZone),
-      expires_on: lastDay(credit.expiresAt, timeZone),
-      reason: credit.reason,
-      note: given.note ?? null,
-      store: credit.store,
-    };
-    return { result, changed: { credit_id: credit.id, wallet_id: credit.walletId, replayed } };
+    const { id, walletId, amountCents, availableAt, expiresAt, reason, store } = credit;
+    const { externalId, note = null } = given;
+    const availableOn = dayOf(availableAt, policy.timeZone);
+    const expiresOn = lastDay(expiresAt, policy.timeZone);
+    const result = toJson({
+      ...{ id, walletId, ...(externalId !== undefined && { externalId }), amountCents },
+      ...{ availableAt, expiresAt, availableOn, expiresOn, reason, note, store },
+    });
+    return { result, changed: { credit_id: id, wallet_id: walletId, replayed } };
   });
+}
+
+export function customerCommands(): Command {
+  const customer = new Command('customer').description("merchants' customers");
+  const add = (name: string, description: string): Command =>
+    withDocument(customer.command(name).description(description).requiredOption('--merchant <id>', 'the merchant'));
+  add(
+    'erase',
+    'erase a customer: replace the document with a pseudonym and keep the amounts in the ledger; cannot be undone',
+  ).action(async ({ merchant, ...options }: GrantOptions) => {
+    const document = await documentOf(options);
+    await runChange('customer erase', { merchant_id: merchant }, async (services) => {
+      const result = await services.get(PrivacyService).erase(merchant, document);
+      return { result, changed: result };
+    });
+  });
+  add(
+    'export',
+    'print all that is stored about a customer: wallet, credits, grants, ledger, orders, refunds and events',
+  ).action(async ({ merchant, ...options }: GrantOptions) => {
+    const document = await documentOf(options);
+    await runWithServices((services) => services.get(PrivacyService).export(merchant, document));
+  });
+  return customer;
+}
+
+export function orderCommands(): Command {
+  const order = new Command('order').description("customers' orders");
+  order
+    .command('show')
+    .description('show an order with its policy, its latest refunds and its latest ledger entries')
+    .addOption(limitOption())
+    .option('--merchant <id>', 'the merchant')
+    .option('--external-id <id>', "the merchant's own ID of the order", externalId)
+    .addOption(
+      new Option('--order <id>', 'the order, instead of merchant and external ID').conflicts([
+        'merchant',
+        'externalId',
+      ]),
+    )
+    .action((options: RecordOptions) => {
+      const name = orderNameOf(options);
+      return show(options, (services) => services.get(RecordsService).order(name, options.limit));
+    });
+  return order;
+}
+
+function orderNameOf({ order: id, merchant, externalId: ofMerchant }: RecordOptions): OrderName {
+  if (id !== undefined) return { id };
+  if (merchant === undefined || ofMerchant === undefined)
+    throw new Error("either '--order' or both '--merchant' and '--external-id' are required");
+  return { merchantId: merchant, externalId: ofMerchant };
+}
+
+/** Shows a record with lists of at most `limit` rows. */
+async function show(
+  { limit }: RecordOptions,
+  read: (services: INestApplicationContext) => Promise<object>,
+): Promise<void> {
+  await runWithServices(read);
+  if (usualFormat() === 'table')
+    console.log(`\nat most ${limit} row${limit === 1 ? '' : 's'} of each list; for more, use --limit`);
+}
+
+export function walletCommands(): Command {
+  const wallet = new Command('wallet').description("customers' wallets");
+  withDocument(
+    wallet
+      .command('show')
+      .description("show a customer's wallet, its open credits and its latest ledger entries")
+      .addOption(limitOption())
+      .option('--merchant <id>', 'the merchant')
+      .addOption(
+        new Option(
+          '--wallet <id>',
+          'the wallet, instead of merchant and document; also finds the wallet of an erased customer',
+        ).conflicts(['merchant', 'document', 'documentStdin']),
+      ),
+  ).action(async ({ wallet: walletId, merchant, ...options }: RecordOptions) => {
+    if (walletId === undefined && merchant === undefined)
+      throw new Error("one of '--wallet' and '--merchant' is required");
+    const of =
+      walletId === undefined ? { merchantId: merchant ?? '', document: await documentOf(options) } : { walletId };
+    await show(options, (services) => services.get(WalletReadsService).show(of, options.limit));
+  });
+  return wallet;
 }
