@@ -1,10 +1,10 @@
-import path from 'node:path';
-import helmet from 'helmet';
 import { type NestExpressApplication } from '@nestjs/platform-express';
 import { type NextFunction, type Request, type Response, static as serveFolder } from 'express';
+import helmet from 'helmet';
+import path from 'node:path';
 
 /** Where `npm run build` puts the page, also if the service runs from `src`, as in tests. */
-const FOLDER = path.join(import.meta.dirname.replace(/(dist.)?src.http$/, ''), 'dist/back-office');
+const FOLDER = path.join(import.meta.dirname.replace(/(dist.)?src.platform.http$/, ''), 'dist/back-office');
 
 /** The page loads nothing from elsewhere, runs nothing but its own files, and no other page shows it in a frame. */
 const directives = {
