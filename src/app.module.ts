@@ -1,9 +1,9 @@
-import { type Server } from 'node:http';
-import { parse } from 'node:querystring';
-import helmet from 'helmet';
-import { type DynamicModule, Module, type INestApplication } from '@nestjs/common';
+import { type DynamicModule, type INestApplication, Module } from '@nestjs/common';
 import { APP_GUARD, APP_INTERCEPTOR, NestFactory } from '@nestjs/core';
 import { type NestExpressApplication } from '@nestjs/platform-express';
+import helmet from 'helmet';
+import { type Server } from 'node:http';
+import { parse } from 'node:querystring';
 import { type Logger } from 'pino';
 import { AuthModule } from './auth/auth.module.js';
 import { AccessTokenGuard, PermissionGuard } from './auth/caller.guard.js';
@@ -14,21 +14,26 @@ import { OperationsModule } from './operations/operations.module.js';
 import { SweepsService } from './operations/sweeps.service.js';
 import { OrdersModule } from './orders/orders.module.js';
 import { Config, ConfigModule, loadProcessConfig } from './platform/config/config.js';
-import { allowedOrigins, trustedProxies, isLoopback } from './platform/config/network.js';
-import { DatabaseModule, REQUEST_QUERY_TIMEOUT_MS } from './platform/database/database.module.js';
+import { allowedOrigins, isLoopback, trustedProxies } from './platform/config/network.js';
 import { Admission } from './platform/http/admission.js';
 import { serveBackOffice } from './platform/http/back-office.js';
 import { BodyGuard } from './platform/http/body.js';
-import { limitConnections, httpAdapter } from './platform/http/http-server.js';
-import { allowOrigins, assignRequestId, limitTime, secureResponses } from './platform/http/middleware.js';
+import {
+  allowOrigins,
+  assignRequestId,
+  Drain,
+  httpAdapter,
+  limitConnections,
+  limitTime,
+  secureResponses,
+} from './platform/http/http-server.js';
 import { ProblemFilter } from './platform/http/problem.filter.js';
 import { RateLimitGuard } from './platform/http/rate-limit.guard.js';
 import { RequestValidationPipe } from './platform/http/validation.pipe.js';
-import { Drain } from './platform/observe/drain.js';
-import { logRequests, createLogger, NestLogger } from './platform/observe/logger.js';
+import { createLogger, logRequests, NestLogger } from './platform/observe/logger.js';
 import { Metrics } from './platform/observe/metrics.js';
 import { serveDocumentation } from './platform/openapi/swagger-ui.js';
-import { PlatformModule, ServerModule } from './platform/platform.module.js';
+import { DatabaseModule, PlatformModule, REQUEST_QUERY_TIMEOUT_MS, ServerModule } from './platform/platform.module.js';
 import { ClockModule } from './platform/values/time.js';
 import { ReportsModule } from './reports/reports.module.js';
 import { SandboxModule } from './sandbox/sandbox.module.js';

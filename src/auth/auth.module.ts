@@ -6,15 +6,13 @@ import { Config } from '../platform/config/config.js';
 import { signingKeys } from '../platform/config/signing-secrets.js';
 import { Metrics } from '../platform/observe/metrics.js';
 import { ApiUsersService } from './api-users.service.js';
-import { AuthController } from './auth.controller.js';
+import { AuthController, MeController, UsersController } from './auth.controller.js';
 import { AuthService } from './auth.service.js';
-import { UserNames } from './user-names.service.js';
 import { AccessTokenStrategy, JWT_ALGORITHM, JWT_AUDIENCE, JWT_ISSUER } from './caller.guard.js';
 import { LoginCounts, LoginLimit } from './login-limit.js';
 import { Passwords } from './passwords.js';
-import { SessionsService } from './sessions.service.js';
-import { TokenSetsService } from './token-sets.service.js';
-import { MeController, UsersController } from './users.controller.js';
+import { SessionsService, TokenSetsService } from './sessions.service.js';
+import { UserNames } from './user-names.service.js';
 import { UsersService } from './users.service.js';
 
 const SHARED = [ApiUsersService, LoginCounts, LoginLimit, Passwords, SessionsService, TokenSetsService, UserNames];

@@ -1,25 +1,28 @@
-import type { KeyObject } from 'node:crypto';
 import { Injectable, Logger } from '@nestjs/common';
+import type { KeyObject } from 'node:crypto';
 import type { EntityManager } from 'typeorm';
-import { after, Clock, SECOND_MS } from '../platform/values/time.js';
-import { newId } from '../platform/values/ids.js';
-import { Problem, unavailable } from '../platform/values/problem.js';
 import { Config } from '../platform/config/config.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
-import { ApiUser } from './api-user.entity.js';
-import { ApiUsersService, canonicalEmail } from './api-users.service.js';
-import { Passwords } from './passwords.js';
-import { type LoginAttempt, LoginLimit } from './login-limit.js';
-import { REFRESH } from '../platform/rate-limits/rate-limiter.js';
-import { RateLimiter } from '../platform/rate-limits/rate-limiter.js';
+import { RateLimiter, REFRESH } from '../platform/rate-limits/rate-limiter.js';
 import { type Caller } from '../platform/values/caller.js';
 import { Recorder } from '../platform/values/domain-event.js';
+import { newId } from '../platform/values/ids.js';
+import { Problem, unavailable } from '../platform/values/problem.js';
+import { after, Clock, SECOND_MS } from '../platform/values/time.js';
+import { ApiUser, Session, TokenSet } from './api-user.entity.js';
+import { ApiUsersService, canonicalEmail } from './api-users.service.js';
 import { type ConfigurationUserTokensDto, type LoginDto, type RefreshTokenDto } from './auth.dto.js';
-import { Session } from './session.entity.js';
-import { SessionsService } from './sessions.service.js';
-import { TokenSet } from './session.entity.js';
-import { TokenSetsService } from './token-sets.service.js';
-import { digest, randomPair, successorOf, tokenKeys, type TokenPair } from './tokens.js';
+import { type LoginAttempt, LoginLimit } from './login-limit.js';
+import { Passwords } from './passwords.js';
+import {
+  digest,
+  randomPair,
+  SessionsService,
+  successorOf,
+  tokenKeys,
+  type TokenPair,
+  TokenSetsService,
+} from './sessions.service.js';
 
 const LOGIN_TRIES = 3;
 

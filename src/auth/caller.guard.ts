@@ -9,8 +9,7 @@ import { type AppRequest, bearerTokenOf } from '../platform/http/app-request.js'
 import { IS_PUBLIC, REQUIRED } from '../platform/http/decorators.js';
 import { type Caller, type Permission } from '../platform/values/caller.js';
 import { Problem } from '../platform/values/problem.js';
-import { TokenSetsService } from './token-sets.service.js';
-import { ACCESS_PREFIX, REFRESH_PREFIX } from './tokens.js';
+import { ACCESS_PREFIX, REFRESH_PREFIX, TokenSetsService } from './sessions.service.js';
 
 const CHALLENGE = 'Bearer realm="cashback"';
 

@@ -3,8 +3,8 @@ import { ApiBody } from '@nestjs/swagger';
 import { type Response } from 'express';
 import { UserNames } from '../auth/user-names.service.js';
 import { Heavy, LocksRows } from '../platform/http/admission.js';
-import { MerchantController, CurrentCaller, IdParam, MerchantId, Requires } from '../platform/http/decorators.js';
-import { markCreated } from '../platform/http/responses.js';
+import { markCreated } from '../platform/http/app-request.js';
+import { CurrentCaller, IdParam, MerchantController, MerchantId, Requires } from '../platform/http/decorators.js';
 import { ApiCreated, ApiProblems } from '../platform/openapi/decorators.js';
 import { type Caller } from '../platform/values/caller.js';
 import { GrantListingService } from './grant-listing.service.js';
@@ -13,9 +13,9 @@ import {
   GrantDto,
   GrantPageDto,
   ListGrantsDto,
-  VoidGrantDto,
   readGrant,
   toGrantDto,
+  VoidGrantDto,
 } from './grant.dto.js';
 import { GrantsService, type GrantState } from './grants.service.js';
 

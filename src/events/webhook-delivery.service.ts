@@ -7,9 +7,9 @@ import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { newId } from '../platform/values/ids.js';
 import { Problem } from '../platform/values/problem.js';
 import { after, Clock, DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../platform/values/time.js';
+import { WebhookEndpoint } from './event.entity.js';
 import { EventsService, firstMebibyte } from './events.service.js';
 import { Channel, type Sent } from './webhook-channel.js';
-import { WebhookEndpoint } from './webhook-endpoint.entity.js';
 import { WebhookSecrets } from './webhook-secrets.js';
 
 /** The endpoints to which an instance delivers at a time, and how many that are behind their feeds are looked at. */

@@ -1,5 +1,5 @@
-import { isIP } from 'node:net';
 import { Injectable } from '@nestjs/common';
+import { isIP } from 'node:net';
 import { type EntityManager, Not } from 'typeorm';
 import { EventFeed } from '../merchants/merchant.entity.js';
 import { Config } from '../platform/config/config.js';
@@ -7,7 +7,7 @@ import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { newId } from '../platform/values/ids.js';
 import { notFound, Problem, validationFailed } from '../platform/values/problem.js';
 import { Clock, SECOND_MS } from '../platform/values/time.js';
-import { FeedEvent } from './event.entity.js';
+import { dueNow, FeedEvent, WebhookEndpoint } from './event.entity.js';
 import { positionBefore, refusePosition } from './events.service.js';
 import { DeliveryService } from './webhook-delivery.service.js';
 import {
@@ -17,7 +17,6 @@ import {
   type WebhookEndpointRequestDto,
   type WebhookEndpointWithSecretDto,
 } from './webhook-endpoint.dto.js';
-import { dueNow, WebhookEndpoint } from './webhook-endpoint.entity.js';
 import { newSecret, WebhookSecrets } from './webhook-secrets.js';
 
 const MAX_ENDPOINTS = 20;

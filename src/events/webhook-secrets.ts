@@ -1,5 +1,5 @@
-import { createCipheriv, createDecipheriv, type KeyObject, randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
+import { createCipheriv, createDecipheriv, type KeyObject, randomBytes } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import { MoreThan } from 'typeorm';
 import { Config } from '../platform/config/config.js';
@@ -8,7 +8,7 @@ import { ALL_MERCHANTS } from '../platform/database/by-merchant.js';
 import { type SweepProgress, type SweepTask } from '../platform/database/sweep.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { after, Clock, DAY_MS } from '../platform/values/time.js';
-import { type StoredSecret, WebhookEndpoint } from './webhook-endpoint.entity.js';
+import { type StoredSecret, WebhookEndpoint } from './event.entity.js';
 
 /** How long an earlier secret signs beside its successor, and how many secrets sign at most. */
 const OVERLAP_MS = DAY_MS;

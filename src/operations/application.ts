@@ -4,9 +4,8 @@ import { randomBytes } from 'node:crypto';
 
 import { type Config, ConfigModule, loadProcessConfig } from '../platform/config/config.js';
 import { DatabaseServer } from '../platform/database/database-server.js';
-import { DatabaseModule } from '../platform/database/database.module.js';
 import { createLogger, NestLogger } from '../platform/observe/logger.js';
-import { PlatformModule } from '../platform/platform.module.js';
+import { DatabaseModule, PlatformModule } from '../platform/platform.module.js';
 import { ClockLocks } from '../sandbox/clock-locks.service.js';
 import { SandboxClockModule } from '../sandbox/sandbox.module.js';
 import { SCHEMA } from '../schema.js';

@@ -2,6 +2,7 @@ import { Body, Get, HttpCode, Param, Post, Put, Query, Res } from '@nestjs/commo
 import { ApiBody, ApiParam } from '@nestjs/swagger';
 import { type Response } from 'express';
 import { Heavy, LocksRows } from '../platform/http/admission.js';
+import { markCreated } from '../platform/http/app-request.js';
 import {
   CurrentCaller,
   IdParam,
@@ -11,7 +12,6 @@ import {
   Requires,
 } from '../platform/http/decorators.js';
 import { PageQueryDto } from '../platform/http/page-query.dto.js';
-import { markCreated } from '../platform/http/responses.js';
 import { ApiCreated, ApiProblems } from '../platform/openapi/decorators.js';
 import { type Caller } from '../platform/values/caller.js';
 import { textPattern } from '../platform/values/texts.js';

@@ -1,6 +1,7 @@
 import { Body, Get, HttpCode, Post, Query, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import { Heavy, LocksRows } from '../platform/http/admission.js';
+import { markCreated } from '../platform/http/app-request.js';
 import {
   CurrentCaller,
   IdParam,
@@ -10,7 +11,6 @@ import {
   Requires,
 } from '../platform/http/decorators.js';
 import { CreatedQueryDto, PageQueryDto } from '../platform/http/page-query.dto.js';
-import { markCreated } from '../platform/http/responses.js';
 import { ApiCreated, ApiProblems } from '../platform/openapi/decorators.js';
 import { type Caller } from '../platform/values/caller.js';
 import { CreateRefundDto, QuoteRefundDto, RefundDto, RefundPageDto, RefundQuoteDto } from './refund.dto.js';

@@ -13,9 +13,7 @@ import { startOfDay } from '../platform/values/calendar-days.js';
 import { Problem, validationFailed } from '../platform/values/problem.js';
 import { after, DAY_MS, SECOND_MS } from '../platform/values/time.js';
 import { LedgerSumsService } from '../reports/ledger-sums.service.js';
-import { ClockLocks } from './clock-locks.service.js';
-import { MerchantClock } from './sandbox-clock.entity.js';
-import { SandboxClock } from './sandbox-clock.js';
+import { ClockLocks, MerchantClock, SandboxClock } from './clock-locks.service.js';
 
 /** No step begins later. Steps take milliseconds, unless thousands of customers have the same date. */
 const TURN_MS = 2 * SECOND_MS;

@@ -1,9 +1,9 @@
-import { promisify } from 'node:util';
-import express, { type Response } from 'express';
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
+import express, { type Response } from 'express';
+import { promisify } from 'node:util';
 import { Problem } from '../values/problem.js';
 import { type AppRequest } from './app-request.js';
-import { startBodyDeadline, startDeadline } from './middleware.js';
+import { startBodyDeadline, startDeadline } from './http-server.js';
 import { refuseUnexpectedBody, refuseUnexpectedQuery } from './validation.pipe.js';
 
 export const MAX_BYTES = 256 * 1024;
