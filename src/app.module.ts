@@ -16,8 +16,7 @@ import { OrdersModule } from './orders/orders.module.js';
 import { Config, ConfigModule, loadProcessConfig } from './platform/config/config.js';
 import { allowedOrigins, isLoopback, trustedProxies } from './platform/config/network.js';
 import { Admission } from './platform/http/admission.js';
-import { serveBackOffice } from './platform/http/back-office.js';
-import { BodyGuard } from './platform/http/body.js';
+import { BodyGuard, RateLimitGuard } from './platform/http/guards.js';
 import {
   allowOrigins,
   assignRequestId,
@@ -26,9 +25,9 @@ import {
   limitConnections,
   limitTime,
   secureResponses,
+  serveBackOffice,
 } from './platform/http/http-server.js';
 import { ProblemFilter } from './platform/http/problem.filter.js';
-import { RateLimitGuard } from './platform/http/rate-limit.guard.js';
 import { RequestValidationPipe } from './platform/http/validation.pipe.js';
 import { createLogger, logRequests, NestLogger } from './platform/observe/logger.js';
 import { Metrics } from './platform/observe/metrics.js';

@@ -1,6 +1,6 @@
 import { Column, Entity, ForeignKey, Index } from 'typeorm';
 import { Merchant } from '../merchants/merchant.entity.js';
-import { DigestColumn, IdColumn, InstantColumn, PrimaryId } from '../platform/database/columns.js';
+import { ASCII, DigestColumn, IdColumn, InstantColumn, PrimaryId } from '../platform/database/columns.js';
 import { type Permission, PERMISSIONS } from '../platform/values/caller.js';
 
 /** @param stored as in the column, such as `sell,refund`. */
@@ -33,10 +33,8 @@ export class ApiUser {
 
   @Column({
     name: 'permissions',
-    type: 'varchar',
     length: 200,
-    charset: 'ascii',
-    collation: 'ascii_bin',
+    ...ASCII,
     transformer: { to: (permissions: Permission[]) => permissions.join(), from: permissionsFrom },
   })
   permissions!: Permission[];
@@ -97,7 +95,7 @@ export class TokenSet {
   refreshHash!: Buffer;
 
   /** The signed JWT behind the access token. Clients can't use it directly. */
-  @Column({ name: 'jwt', type: 'varchar', length: 1000, charset: 'ascii', collation: 'ascii_bin' })
+  @Column({ name: 'jwt', length: 1000, ...ASCII })
   jwt!: string;
 
   @InstantColumn('created_at')

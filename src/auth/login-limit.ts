@@ -35,13 +35,13 @@ const RESTART_SQL = `
 const SWEEP_SQL = `DELETE FROM rate_limits WHERE expire < ${NOW_MS} ORDER BY expire LIMIT 20`;
 
 /** A quota, the key of its count in `rate_limits`, and the user that is counted, if it is known and not its network. */
-export interface Counter {
+interface Counter {
   quota: Quota;
   key: string;
   apiUserId: string | null;
 }
 
-export interface Count {
+interface Count {
   quota: Quota;
   points: number;
   msLeft: number;

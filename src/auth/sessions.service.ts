@@ -3,8 +3,7 @@ import { JwtService } from '@nestjs/jwt';
 import { createHmac, hash, type KeyObject, randomBytes } from 'node:crypto';
 import { type EntityManager, In, IsNull, Not } from 'typeorm';
 import { v4 } from 'uuid';
-import { Config } from '../platform/config/config.js';
-import { derivedKeys, type SigningSecrets } from '../platform/config/signing-secrets.js';
+import { Config, derivedKeys, type SigningSecrets } from '../platform/config/config.js';
 import { type Shared, SharedStatements } from '../platform/database/shared.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { type Permission } from '../platform/values/caller.js';
@@ -93,12 +92,40 @@ const OPEN_SQL = `
 
 const LATEST = 20;
 
+/** What may change while a token lives is read here; the JWT has only the identity. */
+const LIVE_TOKENS_SQL = `
+  SELECT t.access_hash, t.jwt, u.permissions
+    FROM token_sets t JOIN sessions s ON s.id = t.session_id JOIN api_users u ON u.id = s.api_user_id
+   WHERE t.access_hash IN (?) AND t.access_expires_at > ? AND s.expires_at > ? AND s.revoked_at IS NULL AND u.disabled_at IS NULL`;
+
+/** Uses the database's clock, which all instances share. */
+const IS_RECENT_SQL =
+  'SELECT rotated_at >= UTC_TIMESTAMP(3) - INTERVAL ? SECOND AS is_recent FROM token_sets WHERE id = ?';
+
+interface LiveToken {
+  jwt: string;
+  permissions: Permission[];
+}
+
+/**
+ * Sessions and their token sets. An access token is swapped for the JWT that was issued with it (the phantom token
+ * pattern).
+ */
 @Injectable()
 export class SessionsService {
+  readonly #keys: KeyObject[];
+  readonly #tokens: Shared<Buffer, LiveToken | undefined>;
+
   constructor(
+    shared: SharedStatements,
     private readonly unitOfWork: UnitOfWork,
+    private readonly jwt: JwtService,
+    private readonly config: Config,
     private readonly clock: Clock,
-  ) {}
+  ) {
+    this.#keys = tokenKeys(config);
+    this.#tokens = shared.create('tokens', (manager, hashes) => liveTokens(manager, hashes, clock.now()));
+  }
 
   async revoke(manager: EntityManager, sessionId: string): Promise<void> {
     await manager.update(Session, { id: sessionId, revokedAt: IsNull() }, { revokedAt: this.clock.now() });
@@ -127,12 +154,12 @@ export class SessionsService {
    */
   async prune(endedBefore: Date): Promise<{ sessions: number; token_sets: number }> {
     const deleted = { sessions: 0, token_sets: 0 };
-    for (let after = ''; ;) {
-      const values = [after, endedBefore, endedBefore, endedBefore, endedBefore, BATCH];
+    for (let lastId = ''; ;) {
+      const values = [lastId, endedBefore, endedBefore, endedBefore, endedBefore, BATCH];
       const ended = await this.unitOfWork.statement((manager) => manager.query<{ id: string }[]>(ENDED_SQL, values));
       if (ended.length === 0) return deleted;
       const ids = ended.map(({ id }) => id);
-      after = ids.at(-1) ?? after;
+      lastId = ids.at(-1) ?? lastId;
       const [tokenSets, sessions] = await this.unitOfWork.transaction(async (manager) => [
         await manager.delete(TokenSet, { sessionId: In(ids) }),
         await manager.delete(Session, { id: In(ids) }),
@@ -140,39 +167,6 @@ export class SessionsService {
       deleted.sessions += sessions?.affected ?? 0;
       deleted.token_sets += tokenSets?.affected ?? 0;
     }
-  }
-}
-
-/** What may change while a token lives is read here; the JWT has only the identity. */
-const LIVE_TOKENS_SQL = `
-  SELECT t.access_hash, t.jwt, u.permissions
-    FROM token_sets t JOIN sessions s ON s.id = t.session_id JOIN api_users u ON u.id = s.api_user_id
-   WHERE t.access_hash IN (?) AND t.access_expires_at > ? AND s.expires_at > ? AND s.revoked_at IS NULL AND u.disabled_at IS NULL`;
-
-/** Uses the database's clock, which all instances share. */
-const IS_RECENT_SQL =
-  'SELECT rotated_at >= UTC_TIMESTAMP(3) - INTERVAL ? SECOND AS is_recent FROM token_sets WHERE id = ?';
-
-interface LiveToken {
-  jwt: string;
-  permissions: Permission[];
-}
-
-/** Issues token sets, and swaps an access token for the JWT that was issued with it (the phantom token pattern). */
-@Injectable()
-export class TokenSetsService {
-  readonly #keys: KeyObject[];
-  readonly #tokens: Shared<Buffer, LiveToken | undefined>;
-
-  constructor(
-    shared: SharedStatements,
-    private readonly unitOfWork: UnitOfWork,
-    private readonly jwt: JwtService,
-    private readonly config: Config,
-    clock: Clock,
-  ) {
-    this.#keys = tokenKeys(config);
-    this.#tokens = shared.create('tokens', (manager, hashes) => liveTokens(manager, hashes, clock.now()));
   }
 
   /** Issues a pair as the next token set of a session. No token outlives the session. */

@@ -1,8 +1,7 @@
-import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
+import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
+import { Config, derivedKeys } from '../platform/config/config.js';
 import { differing, type Fault } from '../platform/values/problem.js';
-import { Config } from '../platform/config/config.js';
-import { derivedKeys } from '../platform/config/signing-secrets.js';
 
 /**
  * The canonical form of what a request asks for, by the names of its members: equivalent requests are equal. Money is

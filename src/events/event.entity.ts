@@ -44,7 +44,7 @@ export const RUNNING_CLOCKS = '';
 /** How far the dates of credits have been announced. One instance does it at a time, with its row locked. */
 @Entity('event_sweeps')
 export class EventSweep {
-  @PrimaryColumn({ name: 'kind', type: 'varchar', length: 32, charset: 'ascii', collation: 'ascii_bin' })
+  @PrimaryColumn({ name: 'kind', length: 32, ...ASCII })
   kind!: 'available' | 'expiring';
 
   /** Of a merchant whose clock stands still in a sandbox; `RUNNING_CLOCKS` for all others. */
@@ -78,7 +78,7 @@ export class WebhookEndpoint {
   @ForeignKey(() => EventFeed, { name: 'fk_webhook_endpoints_feed' })
   merchantId!: string;
 
-  @Column({ name: 'url', type: 'varchar', length: 2000, charset: 'ascii', collation: 'ascii_bin' })
+  @Column({ name: 'url', length: 2000, ...ASCII })
   url!: string;
 
   /** The types to send; null for all. */

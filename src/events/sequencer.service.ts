@@ -3,6 +3,7 @@ import { Between, LessThan, MoreThanOrEqual } from 'typeorm';
 import { EventFeed } from '../merchants/merchant.entity.js';
 import { Config } from '../platform/config/config.js';
 import { ALL_MERCHANTS } from '../platform/database/by-merchant.js';
+import { LOCKED_IF_FREE } from '../platform/database/rows.js';
 import { doEach, type SweepProgress, type SweepTask } from '../platform/database/sweep.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { after, Clock, DAY_MS, SECOND_MS } from '../platform/values/time.js';
@@ -130,8 +131,7 @@ export class RetentionService implements SweepTask {
 
   async #prune(merchantId: string, keptSince: Date): Promise<void> {
     await this.unitOfWork.transaction(async (manager) => {
-      const lock = { mode: 'pessimistic_write', onLocked: 'skip_locked' } as const;
-      const feed = await manager.findOne(EventFeed, { where: { merchantId }, lock });
+      const feed = await manager.findOne(EventFeed, { where: { merchantId }, lock: LOCKED_IF_FREE });
       if (feed === null) return;
       const end = Math.min(feed.oldestSequence + EVENTS, feed.lastSequence + 1);
       const sequence = Between(feed.oldestSequence, end - 1);

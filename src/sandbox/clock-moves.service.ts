@@ -7,6 +7,7 @@ import { SequencerService } from '../events/sequencer.service.js';
 import { EventFeed } from '../merchants/merchant.entity.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import { OrderExpiryService } from '../orders/order-expiry.service.js';
+import { LOCKED } from '../platform/database/rows.js';
 import { type DatedTask, type SweepTask } from '../platform/database/sweep.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { startOfDay } from '../platform/values/calendar-days.js';
@@ -148,8 +149,7 @@ const isDone = (clock: MerchantClock, target: Date): boolean => +clock.target! =
 
 /** Gives a merchant positions of its own in what is announced, where those of all others are. */
 async function standStill(manager: EntityManager, merchantId: string): Promise<void> {
-  const lock = { mode: 'pessimistic_write' } as const;
-  const positions = await manager.find(EventSweep, { where: { merchantId: RUNNING_CLOCKS }, lock });
+  const positions = await manager.find(EventSweep, { where: { merchantId: RUNNING_CLOCKS }, lock: LOCKED });
   await manager.insert(
     EventSweep,
     positions.map((position) => ({ ...position, merchantId })),

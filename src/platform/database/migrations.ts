@@ -15,7 +15,7 @@ const LOCK_ATTEMPTS = 60;
  */
 const CONFLICT_ATTEMPTS = 60;
 
-export type Say = (line: string) => void;
+type Say = (line: string) => void;
 
 /** Applies the pending migrations, and returns their names. */
 export function applyMigrations(dataSource: DataSource, say: Say): Promise<string[]> {

@@ -32,6 +32,7 @@ const FIRST_PAUSE_MS = 10;
 const GIVE_UP_AFTER_MS = 4000;
 
 type UseCase<T> = (manager: EntityManager, record: Recorder) => Promise<T>;
+type Work<T> = (runner: QueryRunner, recorded: DomainEvent[]) => Promise<T>;
 
 /** Runs use cases against the database, and retries them after a conflict with another transaction. */
 @Injectable()
@@ -55,15 +56,13 @@ export class UnitOfWork {
    * @param isRetried whether it is retried after a conflict with another transaction.
    */
   transaction<T>(useCase: UseCase<T>, isRetried = true): Promise<T> {
-    const attempt = (): Promise<T> =>
-      this.#run((runner, recorded) =>
-        inTransaction(runner, async (manager) => {
-          const result = await useCase(manager, (event) => recorded.push(event));
-          await storeEvents(manager, recorded);
-          return result;
-        }),
-      );
-    return isRetried ? this.#retryOnConflict(attempt) : attempt();
+    return this.#attempt(isRetried, (runner, recorded) =>
+      inTransaction(runner, async (manager) => {
+        const result = await useCase(manager, (event) => recorded.push(event));
+        await storeEvents(manager, recorded);
+        return result;
+      }),
+    );
   }
 
   /**
@@ -73,9 +72,7 @@ export class UnitOfWork {
    * @param isRetried whether it is retried after a conflict with another transaction.
    */
   statement<T>(useCase: UseCase<T>, isRetried = true): Promise<T> {
-    const attempt = (): Promise<T> =>
-      this.#run((runner, recorded) => useCase(runner.manager, (event) => recorded.push(event)));
-    return isRetried ? this.#retryOnConflict(attempt) : attempt();
+    return this.#attempt(isRetried, (runner, recorded) => useCase(runner.manager, (event) => recorded.push(event)));
   }
 
   /** Runs several reads on one consistent snapshot; for use cases that write nothing. */
@@ -91,7 +88,7 @@ export class UnitOfWork {
     return performance.now() - this.#diskFullAt;
   }
 
-  async #run<T>(work: (runner: QueryRunner, recorded: DomainEvent[]) => Promise<T>): Promise<T> {
+  async #run<T>(work: Work<T>): Promise<T> {
     const recorded: DomainEvent[] = [];
     const runner = await this.#connect();
     let result: T;
@@ -121,14 +118,14 @@ export class UnitOfWork {
     return runner;
   }
 
-  async #retryOnConflict<T>(attemptOnce: () => Promise<T>): Promise<T> {
+  async #attempt<T>(isRetried: boolean, work: Work<T>): Promise<T> {
     const startedAt = performance.now();
     for (let attempt = 1; ; attempt++) {
       try {
-        return await attemptOnce();
+        return await this.#run(work);
       } catch (error) {
         const reason = lockConflict(error);
-        if (reason === undefined) throw error;
+        if (reason === undefined || !isRetried) throw error;
         if (attempt === ATTEMPTS || performance.now() - startedAt > GIVE_UP_AFTER_MS) {
           this.#log.warn({ event: 'database_conflict_given_up', reason, attempt }, 'gave up after too many conflicts');
           throw error;

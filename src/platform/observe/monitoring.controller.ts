@@ -62,7 +62,7 @@ const CHALLENGE = { 'www-authenticate': 'Bearer realm="metrics"' };
 
 /** Requires METRICS_TOKEN as a bearer token, if it is configured. */
 @Injectable()
-export class MetricsTokenGuard implements CanActivate {
+class MetricsTokenGuard implements CanActivate {
   constructor(private readonly config: Config) {}
 
   canActivate(context: ExecutionContext): boolean {

@@ -28,7 +28,7 @@ export function after(instant: Date, ms: number): Date {
 /** RFC 3339, section 5.6, with at most milliseconds. */
 const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,3})?(Z|[+-]\d{2}:\d{2})$/;
 
-export const FIRST_INSTANT_MS = Date.parse('0000-01-01T00:00:00.000Z');
+const FIRST_INSTANT_MS = Date.parse('0000-01-01T00:00:00.000Z');
 
 /** The last instant that RFC 3339 can express in UTC, and that the database can store. */
 export const LAST_INSTANT_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
