@@ -2,10 +2,10 @@ import { Injectable } from '@nestjs/common';
 import { type EntityManager, In } from 'typeorm';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import {
-  decodeCursor,
-  encodeCursor,
   type DatedList,
   type DatedRow,
+  decodeCursor,
+  encodeCursor,
   findDated,
   loadFound,
   type Period,
@@ -14,8 +14,7 @@ import {
   scanPage,
 } from '../platform/database/pages.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
-import { startOfDay } from '../platform/values/calendar-days.js';
-import { Clock } from '../platform/values/time.js';
+import { Clock, startOfDay } from '../platform/values/time.js';
 import { type CustomerCreditPageDto, type ListCreditsDto } from './credit.dto.js';
 import { Credit } from './credit.entity.js';
 import { readNames } from './external-names.js';

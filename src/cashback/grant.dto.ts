@@ -14,9 +14,9 @@ import {
   IsUserId,
 } from '../platform/http/validators.js';
 import { ApiId, ApiMoney, InOrder } from '../platform/openapi/decorators.js';
-import { dayOf } from '../platform/values/calendar-days.js';
 import { formatMoney, parseMoney } from '../platform/values/money.js';
 import { type Metadata, readMetadata } from '../platform/values/texts.js';
+import { dayOf } from '../platform/values/time.js';
 import { type NamedGrant } from './grant-content.js';
 import { type GrantState } from './grants.service.js';
 import { expiresOn } from './validity.js';

@@ -8,10 +8,9 @@ import { ALL_MERCHANTS, byMerchant, sweptMerchants } from '../platform/database/
 import { LOCKED_IF_FREE, readInstant } from '../platform/database/rows.js';
 import type { DatedTask, SweepProgress } from '../platform/database/sweep.js';
 import type { UnitOfWork } from '../platform/database/unit-of-work.js';
-import { dayOf } from '../platform/values/calendar-days.js';
 import type { NewFeedEvent } from '../platform/values/domain-event.js';
 import { formatMoney } from '../platform/values/money.js';
-import { after, type Clock, DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../platform/values/time.js';
+import { after, type Clock, DAY_MS, dayOf, HOUR_MS, MINUTE_MS, SECOND_MS } from '../platform/values/time.js';
 import { EventSweep, RUNNING_CLOCKS } from './event.entity.js';
 
 /** How many wallets are announced in one transaction. */

@@ -1,13 +1,13 @@
-import { basename } from 'node:path';
 import { type INestApplicationContext } from '@nestjs/common';
 import { Command, Option } from 'commander';
+import { basename } from 'node:path';
 import { isAboveMaximum } from '../cashback/grant-content.js';
 import { type GrantKey, GrantsService } from '../cashback/grants.service.js';
 import { expiresOn as lastDay } from '../cashback/validity.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
-import { dayOf } from '../platform/values/calendar-days.js';
 import { OPERATOR } from '../platform/values/caller.js';
 import { formatMoney } from '../platform/values/money.js';
+import { dayOf } from '../platform/values/time.js';
 import { runChange, runWithServices } from './application.js';
 import {
   day,

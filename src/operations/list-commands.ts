@@ -6,7 +6,7 @@ import { GrantListingService } from '../cashback/grant-listing.service.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import { OrderListingService } from '../orders/order-listing.service.js';
 import { RefundsService } from '../orders/refunds.service.js';
-import { localTime, startOfDay } from '../platform/values/calendar-days.js';
+import { localTime, startOfDay } from '../platform/values/time.js';
 import { type Column, csvOf } from '../reports/csv.js';
 import { runWithServices } from './application.js';
 import { day } from './arguments.js';

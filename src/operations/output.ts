@@ -1,7 +1,7 @@
 import { Option } from 'commander';
-import { localTime } from '../platform/values/calendar-days.js';
 import { UUID } from '../platform/values/ids.js';
 import { formatMoney, formatPercent } from '../platform/values/money.js';
+import { localTime } from '../platform/values/time.js';
 import { csvOf } from '../reports/csv.js';
 import { wholeNumber } from './arguments.js';
 

@@ -6,7 +6,6 @@ import { expiresOn, type Validity } from '../cashback/validity.js';
 import { type Policy } from '../merchants/policy.js';
 import { ApiMetadata } from '../platform/http/validators.js';
 import { ApiId, ApiMoney, InOrder } from '../platform/openapi/decorators.js';
-import { dayOf } from '../platform/values/calendar-days.js';
 import { type By } from '../platform/values/caller.js';
 import { formatMoney, formatRate } from '../platform/values/money.js';
 import {
@@ -18,6 +17,7 @@ import {
   type OrderOperation,
 } from '../platform/values/problem.js';
 import { type Metadata } from '../platform/values/texts.js';
+import { dayOf } from '../platform/values/time.js';
 import { type OrderItem, type OrderPaymentMethod } from './order-content.js';
 import { operationsOf, ORDER_STATUSES, type OrderStatus } from './order-transitions.js';
 import { type Order } from './order.entity.js';

@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { readUserNames } from '../auth/user-names.service.js';
-import { addDays, startOfDay } from '../platform/values/calendar-days.js';
-import { exactCents, formatMoney } from '../platform/values/money.js';
-import { Problem } from '../platform/values/problem.js';
-import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import { COMPLETED_STATUSES } from '../orders/order-transitions.js';
-import { type FrequentReportDto, type TopReportDto } from './report.dto.js';
+import { UnitOfWork } from '../platform/database/unit-of-work.js';
+import { exactCents, formatMoney } from '../platform/values/money.js';
+import { Problem } from '../platform/values/problem.js';
+import { addDays, startOfDay } from '../platform/values/time.js';
 import { refuseMany, refusePeriod } from './limits.js';
+import { type FrequentReportDto, type TopReportDto } from './report.dto.js';
 
 const MAX_DAYS = 31;
 

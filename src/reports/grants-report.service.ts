@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { readUserNames } from '../auth/user-names.service.js';
-import { startOfDay } from '../platform/values/calendar-days.js';
+import { MerchantsService } from '../merchants/merchants.service.js';
+import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { beforeIdsOf } from '../platform/values/ids.js';
 import { exactCents, formatMoney } from '../platform/values/money.js';
-import { UnitOfWork } from '../platform/database/unit-of-work.js';
-import { MerchantsService } from '../merchants/merchants.service.js';
-import { type GrantsReportDto } from './report.dto.js';
+import { startOfDay } from '../platform/values/time.js';
 import { MAX_ROWS, refuseMany, refusePeriod } from './limits.js';
+import { type GrantsReportDto } from './report.dto.js';
 
 const MAX_DAYS = 31;
 

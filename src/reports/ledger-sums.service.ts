@@ -1,13 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { addDays, dayOf, startOfDay } from '../platform/values/calendar-days.js';
-import { after, Clock, MINUTE_MS } from '../platform/values/time.js';
-import { doEach, type SweepProgress, type SweepTask } from '../platform/database/sweep.js';
+import { LedgerPosition, Merchant } from '../merchants/merchant.entity.js';
 import { ALL_MERCHANTS, sweptMerchants } from '../platform/database/by-merchant.js';
 import { DatabaseServer } from '../platform/database/database-server.js';
+import { doEach, type SweepProgress, type SweepTask } from '../platform/database/sweep.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
-import { LedgerPosition } from '../merchants/merchant.entity.js';
-import { Merchant } from '../merchants/merchant.entity.js';
+import { addDays, after, Clock, dayOf, MINUTE_MS, startOfDay } from '../platform/values/time.js';
 import { entryAfter, SUMS_OF_ENTRIES } from './ledger-sums.js';
 
 /** When no transaction that writes an entry of a day is open any more. The clocks of instances may differ. */

@@ -1,7 +1,7 @@
 import type { EntityManager } from 'typeorm';
 import type { EntryKind } from '../cashback/entry.entity.js';
-import { addDays, dayOf, startOfDay } from '../platform/values/calendar-days.js';
 import { readInstant } from '../platform/database/rows.js';
+import { addDays, dayOf, startOfDay } from '../platform/values/time.js';
 
 /** @param owner the store that owes the credit, or a constant: then the credits are not read. */
 const sumsBy = (owner: string, credits = ''): string => `

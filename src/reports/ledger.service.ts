@@ -6,10 +6,10 @@ import { MerchantsService } from '../merchants/merchants.service.js';
 import { COMPLETED_STATUSES } from '../orders/order-transitions.js';
 import { queryNamed } from '../platform/database/rows.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
-import { addDays, firstOfNextMonth, startOfDay } from '../platform/values/calendar-days.js';
 import { amountsOf, exactCents } from '../platform/values/money.js';
 import { validationFailed } from '../platform/values/problem.js';
-import { sumsOfEntries, type SumRow } from './ledger-sums.js';
+import { addDays, firstOfNextMonth, startOfDay } from '../platform/values/time.js';
+import { type SumRow, sumsOfEntries } from './ledger-sums.js';
 import { refuseMany, refusePeriod } from './limits.js';
 import { type LedgerBy, type LedgerReportDto } from './report.dto.js';
 

@@ -10,9 +10,8 @@ import { OrderExpiryService } from '../orders/order-expiry.service.js';
 import { LOCKED } from '../platform/database/rows.js';
 import { type DatedTask, type SweepTask } from '../platform/database/sweep.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
-import { startOfDay } from '../platform/values/calendar-days.js';
 import { Problem, validationFailed } from '../platform/values/problem.js';
-import { after, DAY_MS, SECOND_MS } from '../platform/values/time.js';
+import { after, DAY_MS, SECOND_MS, startOfDay } from '../platform/values/time.js';
 import { LedgerSumsService } from '../reports/ledger-sums.service.js';
 import { ClockLocks, MerchantClock, SandboxClock } from './clock-locks.service.js';
 

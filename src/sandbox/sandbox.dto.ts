@@ -5,9 +5,9 @@ import { PolicyDto } from '../merchants/policy.dto.js';
 import { isSamePaymentMethod, type Policy, POLICY_RANGES } from '../merchants/policy.js';
 import { IsDay, IsInstant, IsObjectOf, IsText, moneyFault, rule } from '../platform/http/validators.js';
 import { ApiId, InOrder } from '../platform/openapi/decorators.js';
-import { isTimeZone } from '../platform/values/calendar-days.js';
 import { parseMoney, parseRate, RATE_PATTERN } from '../platform/values/money.js';
 import { type FaultOf, textFault } from '../platform/values/texts.js';
+import { isTimeZone } from '../platform/values/time.js';
 import { type ClockTarget } from './clock-moves.service.js';
 
 /** A kind of values: what is wrong with one, and how the policy has it. */

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { addDays, dayOf, firstOfNextMonth } from '../../src/platform/values/calendar-days.js';
+import { addDays, dayOf, firstOfNextMonth } from '../../src/platform/values/time.js';
 import { COLUMNS } from '../../src/reports/csv.js';
 import { aDocument, type TestMerchant } from '../support/factories.js';
 import { useAdmin } from '../support/use-admin.js';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { addDays, dayOf, startOfDay } from '../../src/platform/values/calendar-days.js';
+import { addDays, dayOf, startOfDay } from '../../src/platform/values/time.js';
 import { LedgerSumsService } from '../../src/reports/ledger-sums.service.js';
 import { expectInvariants, findingsOf } from '../support/expectations.js';
 import { numberEvents } from '../support/events.js';

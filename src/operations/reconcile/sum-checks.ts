@@ -3,9 +3,9 @@ import { LedgerPosition, Merchant } from '../../merchants/merchant.entity.js';
 import { nowOf } from '../../platform/database/by-merchant.js';
 import { readInstant } from '../../platform/database/rows.js';
 import { type UnitOfWork } from '../../platform/database/unit-of-work.js';
-import { addDays, dayOf, startOfDay } from '../../platform/values/calendar-days.js';
 import { OPERATOR } from '../../platform/values/caller.js';
 import { beforeIdsOf } from '../../platform/values/ids.js';
+import { addDays, dayOf, startOfDay } from '../../platform/values/time.js';
 import { entryAfter, SUMS_OF_ENTRIES } from '../../reports/ledger-sums.js';
 import { CLOCK_MARGIN, type Finding, inPage, type SqlChecks } from './page.js';
 
