@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { ID, NO_ACTION, TABLE_OPTIONS, word } from '../src/platform/database/migration-steps.js';
+import { ID, NO_ACTION, TABLE_OPTIONS, word } from '../src/platform/database/migrations.js';
 
 /** Merchants with their cashback policies, their API users, and the sessions and token sets of these users. */
 export class CreateMerchants1763640000000 implements MigrationInterface {

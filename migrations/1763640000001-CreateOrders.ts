@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { ID, NO_ACTION, TABLE_OPTIONS, word } from '../src/platform/database/migration-steps.js';
+import { ID, NO_ACTION, TABLE_OPTIONS, word } from '../src/platform/database/migrations.js';
 
 /**
  * Orders and their refunds. Content that is read as a whole is stored as JSON. External IDs are stored as UTF-8 bytes,

@@ -8,7 +8,7 @@ import {
   recordExpression,
   TABLE_OPTIONS,
   word,
-} from '../src/platform/database/migration-steps.js';
+} from '../src/platform/database/migrations.js';
 
 const TABLES = [
   'ledger_days',

@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { ID, makeAppendOnly, TABLE_OPTIONS, word } from '../src/platform/database/migration-steps.js';
+import { ID, makeAppendOnly, TABLE_OPTIONS, word } from '../src/platform/database/migrations.js';
 
 /** The counters of the rate limits, which all instances share, and the record of what operators changed. */
 export class CreateRateLimitsAndAuditLog1763640000003 implements MigrationInterface {

@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { ID, NO_ACTION, TABLE_OPTIONS, word } from '../src/platform/database/migration-steps.js';
+import { ID, NO_ACTION, TABLE_OPTIONS, word } from '../src/platform/database/migrations.js';
 
 /**
  * The feed of events: what use cases recorded in their transactions (`event_outbox`), which is numbered after the

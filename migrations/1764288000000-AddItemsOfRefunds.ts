@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { hasColumn } from '../src/platform/database/migration-steps.js';
+import { hasColumn } from '../src/platform/database/migrations.js';
 
 /** A refund keeps which items it returned, and whether it returned the rest of the total. */
 export class AddItemsOfRefunds1764288000000 implements MigrationInterface {

@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { hasColumn } from '../src/platform/database/migration-steps.js';
+import { hasColumn } from '../src/platform/database/migrations.js';
 
 /** How much refunds have claimed of what others hold of the credit that their order earned. */
 export class AddClaims1764288000001 implements MigrationInterface {

@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { hasConstraint } from '../src/platform/database/migration-steps.js';
+import { hasConstraint } from '../src/platform/database/migrations.js';
 
 /** Texts of callers that are compared. */
 const COLUMNS = [

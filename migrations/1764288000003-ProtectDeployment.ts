@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { createTrigger } from '../src/platform/database/migration-steps.js';
+import { createTrigger } from '../src/platform/database/migrations.js';
 
 /** A database is a sandbox or live for good: neither a bug nor a stolen password makes the other of it. */
 export class ProtectDeployment1764288000003 implements MigrationInterface {

@@ -15,21 +15,25 @@ import { SweepsService } from './operations/sweeps.service.js';
 import { OrdersModule } from './orders/orders.module.js';
 import { Config, ConfigModule, loadProcessConfig } from './platform/config/config.js';
 import { allowedOrigins, isLoopback, trustedProxies } from './platform/config/network.js';
-import { DatabaseModule, REQUEST_QUERY_TIMEOUT_MS } from './platform/database/database.module.js';
 import { Admission } from './platform/http/admission.js';
-import { serveBackOffice } from './platform/http/back-office.js';
-import { BodyGuard } from './platform/http/body.js';
-import { httpAdapter, limitConnections } from './platform/http/http-server.js';
-import { allowOrigins, assignRequestId, limitTime, secureResponses } from './platform/http/middleware.js';
+import { BodyGuard, RateLimitGuard } from './platform/http/guards.js';
+import {
+  allowOrigins,
+  assignRequestId,
+  Drain,
+  httpAdapter,
+  limitConnections,
+  limitTime,
+  secureResponses,
+  serveBackOffice,
+} from './platform/http/http-server.js';
 import { ProblemFilter } from './platform/http/problem.filter.js';
-import { RateLimitGuard } from './platform/http/rate-limit.guard.js';
 import { ResponseInterceptor } from './platform/http/response.interceptor.js';
 import { RequestValidationPipe } from './platform/http/validation.pipe.js';
-import { Drain } from './platform/observe/drain.js';
 import { createLogger, logRequests, NestLogger } from './platform/observe/logger.js';
 import { Metrics } from './platform/observe/metrics.js';
 import { serveDocumentation } from './platform/openapi/swagger-ui.js';
-import { PlatformModule, ServerModule } from './platform/platform.module.js';
+import { DatabaseModule, PlatformModule, REQUEST_QUERY_TIMEOUT_MS, ServerModule } from './platform/platform.module.js';
 import { ClockModule } from './platform/values/time.js';
 import { ReportsModule } from './reports/reports.module.js';
 import { SandboxModule } from './sandbox/sandbox.module.js';

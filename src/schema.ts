@@ -1,14 +1,13 @@
 import { readdirSync } from 'node:fs';
 import { DataSource, type MigrationInterface } from 'typeorm';
-import { ApiUser } from './auth/api-user.entity.js';
-import { Session, TokenSet } from './auth/session.entity.js';
+import { ApiUser, Session, TokenSet } from './auth/api-user.entity.js';
+import { RateLimit } from './auth/login-limit.js';
 import { Credit, Hold } from './cashback/credit.entity.js';
 import { Entry } from './cashback/entry.entity.js';
 import { GrantTotal } from './cashback/grant-totals.js';
 import { Grant } from './cashback/grant.entity.js';
 import { Wallet } from './cashback/wallet.entity.js';
-import { EventSweep, FeedEvent } from './events/event.entity.js';
-import { WebhookEndpoint } from './events/webhook-endpoint.entity.js';
+import { EventSweep, FeedEvent, WebhookEndpoint } from './events/event.entity.js';
 import { EventFeed, LedgerPosition, Merchant } from './merchants/merchant.entity.js';
 import { PolicyVersion } from './merchants/policy-version.entity.js';
 import { AuditRecord } from './operations/audit.service.js';
@@ -16,10 +15,9 @@ import { CustomerChange } from './orders/customer-change.entity.js';
 import { Order } from './orders/order.entity.js';
 import { Refund } from './orders/refund.entity.js';
 import { dataSourceOptions, type Schema } from './platform/database/data-source.js';
-import { OutboxRow } from './platform/database/event-outbox.js';
-import { RateLimit } from './platform/rate-limits/rate-limit.entity.js';
+import { OutboxRow } from './platform/database/unit-of-work.js';
 import { LedgerDay } from './reports/sums.js';
-import { MerchantClock } from './sandbox/sandbox-clock.entity.js';
+import { MerchantClock } from './sandbox/clock-locks.service.js';
 
 type Migration = new () => MigrationInterface;
 

@@ -26,15 +26,14 @@ const { ApiUser } = await built('auth/api-user.entity');
 const { ApiUsersService } = await built('auth/api-users.service');
 const { CreditExpiryService } = await built('cashback/credit-expiry.service');
 const { GrantsService } = await built('cashback/grants.service');
-const calendar = await built('common/calendar-days');
-const { PERMISSIONS } = await built('common/caller');
-const { Clock, MINUTE_MS, SECOND_MS } = await built('common/clock');
-const { loadConfig } = await built('config/config');
-const { UnitOfWork } = await built('database/unit-of-work');
+const { PERMISSIONS } = await built('platform/values/caller');
+const time = await built('platform/values/time');
+const { Clock, MINUTE_MS, SECOND_MS } = time;
+const { loadConfig } = await built('platform/config/config');
+const { UnitOfWork } = await built('platform/database/unit-of-work');
 const { DateEvents } = await built('events/date-events');
 const { EventSweep } = await built('events/event.entity');
-const { RetentionService } = await built('events/retention.service');
-const { SequencerService } = await built('events/sequencer.service');
+const { RetentionService, SequencerService } = await built('events/sequencer.service');
 const { MerchantsService } = await built('merchants/merchants.service');
 const { CustomerChangesService } = await built('orders/customer-changes.service');
 const { OrderExpiryService } = await built('orders/order-expiry.service');
@@ -42,8 +41,8 @@ const { OrderLifecycleService } = await built('orders/order-lifecycle.service');
 const { OrdersService } = await built('orders/orders.service');
 const { RefundsService } = await built('orders/refunds.service');
 const { LedgerSumsService } = await built('reports/ledger-sums.service');
-const { DeliveryService } = await built('webhooks/delivery.service');
-const { WebhookEndpointsService } = await built('webhooks/webhook-endpoints.service');
+const { DeliveryService } = await built('events/webhook-delivery.service');
+const { WebhookEndpointsService } = await built('events/webhook-endpoints.service');
 
 const NAME = 'Loja Demo';
 
@@ -84,7 +83,7 @@ const database = services.get(DataSource);
 const money = (/** @type {number} */ amount) => amount.toFixed(2);
 
 const { DEMO_NOW } = process.env;
-const { opensAt, steps, end } = new DemoYear(DEMO_NOW ? Date.parse(DEMO_NOW) : Date.now(), calendar);
+const { opensAt, steps, end } = new DemoYear(DEMO_NOW ? Date.parse(DEMO_NOW) : Date.now(), time);
 
 /** The callers by email. @type {Record<string, { merchantId: string, apiUserId: string, sessionId: string }>} */
 const callers = {};

@@ -83,7 +83,7 @@ const withCampaign = ({ earnRatesByPaymentMethod: usual }) => ({
 /** @typedef {{ [K in keyof Kinds]: { at: number, kind: K, what: Kinds[K] } }[keyof Kinds]} Step */
 
 /**
- * @typedef {object} Calendar the functions of `src/platform/values/calendar-days`, of which only the build can be imported
+ * @typedef {object} Calendar the functions of `src/platform/values/time`, of which only the build can be imported
  * @property {(day: string, days: number) => string} addDays
  * @property {(instant: Date, zone: string) => string} dayOf
  * @property {(day: string, zone: string) => Date} startOfDay

@@ -4,9 +4,9 @@ import { columnsOf } from '../columns.mjs';
 
 /** A module of the build: the floor has the service's own pool, its IDs and its SQL of balances. */
 const built = (/** @type {string} */ module) => import(new URL(`../../dist/src/${module}`, import.meta.url).href);
-const { createPool } = await built('database/connections.js');
-export const { newId } = await built('common/ids.js');
-export const { NEXT_CHANGE, UNCHANGED_AVAILABLE } = await built('cashback/balance-sql.js');
+const { createPool } = await built('platform/database/data-source.js');
+export const { newId } = await built('platform/values/ids.js');
+export const { NEXT_CHANGE, UNCHANGED_AVAILABLE } = await built('cashback/wallet-sums.js');
 
 // The statement of the service, as it sends it for one request, with what the service reads from the JWT.
 const LIVE_TOKEN = `

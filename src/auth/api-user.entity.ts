@@ -1,7 +1,7 @@
 import { Column, Entity, ForeignKey, Index } from 'typeorm';
-import { type Permission, PERMISSIONS } from '../platform/values/caller.js';
-import { IdColumn, InstantColumn, PrimaryId } from '../platform/database/columns.js';
 import { Merchant } from '../merchants/merchant.entity.js';
+import { ASCII, DigestColumn, IdColumn, InstantColumn, PrimaryId } from '../platform/database/columns.js';
+import { type Permission, PERMISSIONS } from '../platform/values/caller.js';
 
 /** @param stored as in the column, such as `sell,refund`. */
 export function permissionsFrom(stored: string): Permission[] {
@@ -33,10 +33,8 @@ export class ApiUser {
 
   @Column({
     name: 'permissions',
-    type: 'varchar',
     length: 200,
-    charset: 'ascii',
-    collation: 'ascii_bin',
+    ...ASCII,
     transformer: { to: (permissions: Permission[]) => permissions.join(), from: permissionsFrom },
   })
   permissions!: Permission[];
@@ -51,4 +49,65 @@ export class ApiUser {
 
   @InstantColumn('created_at')
   createdAt!: Date;
+}
+
+/** All token sets that descend from one login. They are revoked together. */
+@Entity('sessions')
+@Index('ix_sessions_api_user', ['apiUserId'])
+export class Session {
+  @PrimaryId()
+  id!: string;
+
+  @IdColumn('api_user_id')
+  @ForeignKey(() => ApiUser, { name: 'fk_sessions_api_user' })
+  apiUserId!: string;
+
+  @InstantColumn('created_at')
+  createdAt!: Date;
+
+  /** Refreshing does not extend it. */
+  @InstantColumn('expires_at')
+  expiresAt!: Date;
+
+  /** Set by logout, by disabling the user or changing its password, or when a refresh token was reused. */
+  @InstantColumn('revoked_at', { nullable: true })
+  revokedAt!: Date | null;
+}
+
+/** An access token and a refresh token that were issued together. Only their SHA-256 digests are stored. */
+@Entity('token_sets')
+@Index('uq_token_sets_access_hash', ['accessHash'], { unique: true })
+@Index('uq_token_sets_refresh_hash', ['refreshHash'], { unique: true })
+@Index('ix_token_sets_session', ['sessionId'])
+export class TokenSet {
+  /** The `jti` of the JWT. */
+  @PrimaryId()
+  id!: string;
+
+  @IdColumn('session_id')
+  @ForeignKey(() => Session, { name: 'fk_token_sets_session' })
+  sessionId!: string;
+
+  @DigestColumn('access_hash')
+  accessHash!: Buffer;
+
+  @DigestColumn('refresh_hash')
+  refreshHash!: Buffer;
+
+  /** The signed JWT behind the access token. Clients can't use it directly. */
+  @Column({ name: 'jwt', length: 1000, ...ASCII })
+  jwt!: string;
+
+  @InstantColumn('created_at')
+  createdAt!: Date;
+
+  @InstantColumn('access_expires_at')
+  accessExpiresAt!: Date;
+
+  @InstantColumn('refresh_expires_at')
+  refreshExpiresAt!: Date;
+
+  /** When the refresh token was used. */
+  @InstantColumn('rotated_at', { nullable: true })
+  rotatedAt!: Date | null;
 }

@@ -1,14 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { type EntityManager, In } from 'typeorm';
-import { type Permission } from '../platform/values/caller.js';
-import { Clock } from '../platform/values/time.js';
-import { newId } from '../platform/values/ids.js';
-import { notFound, Problem } from '../platform/values/problem.js';
+import { MerchantsService } from '../merchants/merchants.service.js';
 import { Config } from '../platform/config/config.js';
 import { violatedUniqueKey } from '../platform/database/errors.js';
+import { LOCKED } from '../platform/database/rows.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
+import { type Permission } from '../platform/values/caller.js';
+import { newId } from '../platform/values/ids.js';
+import { notFound, Problem } from '../platform/values/problem.js';
+import { Clock } from '../platform/values/time.js';
 import { ApiUser } from './api-user.entity.js';
-import { MerchantsService } from '../merchants/merchants.service.js';
 import { passwordFault, Passwords } from './passwords.js';
 import { SessionsService } from './sessions.service.js';
 
@@ -24,7 +25,7 @@ export function canonicalEmail(email: string): string {
 }
 
 /** A user to create. */
-export type NewUser = Pick<ApiUser, 'merchantId' | 'name' | 'email' | 'permissions'>;
+type NewUser = Pick<ApiUser, 'merchantId' | 'name' | 'email' | 'permissions'>;
 
 type UserChanges = Partial<Pick<ApiUser, 'name' | 'permissions' | 'passwordHash'>> & { isDisabled?: boolean };
 
@@ -108,8 +109,7 @@ export class ApiUsersService {
 
   /** Locks users by ID, so that no concurrent transaction changes or disables them, or starts a session. */
   lock(manager: EntityManager, ids: readonly string[]): Promise<ApiUser[]> {
-    const lock = { mode: 'pessimistic_write' } as const;
-    return manager.find(ApiUser, { where: { id: In(ids) }, order: { id: 'ASC' }, lock });
+    return manager.find(ApiUser, { where: { id: In(ids) }, order: { id: 'ASC' }, lock: LOCKED });
   }
 
   async setDisabled(email: string, disabled: boolean): Promise<ApiUser> {

@@ -2,23 +2,20 @@ import { Module, type OnModuleInit } from '@nestjs/common';
 import { JwtModule } from '@nestjs/jwt';
 import { PassportModule } from '@nestjs/passport';
 import { MerchantsModule } from '../merchants/merchants.module.js';
-import { Config } from '../platform/config/config.js';
-import { signingKeys } from '../platform/config/signing-secrets.js';
+import { Config, signingKeys } from '../platform/config/config.js';
 import { ResponseNames } from '../platform/http/response.interceptor.js';
 import { Metrics } from '../platform/observe/metrics.js';
 import { ApiUsersService } from './api-users.service.js';
-import { AuthController } from './auth.controller.js';
+import { AuthController, MeController, UsersController } from './auth.controller.js';
 import { AuthService } from './auth.service.js';
 import { AccessTokenStrategy, JWT_ALGORITHM, JWT_AUDIENCE, JWT_ISSUER } from './caller.guard.js';
 import { LoginCounts, LoginLimit } from './login-limit.js';
 import { Passwords } from './passwords.js';
 import { SessionsService } from './sessions.service.js';
-import { TokenSetsService } from './token-sets.service.js';
 import { UserNames } from './user-names.service.js';
-import { MeController, UsersController } from './users.controller.js';
 import { UsersService } from './users.service.js';
 
-const SHARED = [ApiUsersService, LoginCounts, LoginLimit, Passwords, SessionsService, TokenSetsService, UserNames];
+const SHARED = [ApiUsersService, LoginCounts, LoginLimit, Passwords, SessionsService, UserNames];
 
 @Module({
   imports: [

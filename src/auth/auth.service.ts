@@ -1,25 +1,21 @@
-import type { KeyObject } from 'node:crypto';
 import { Injectable, Logger } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
-import { after, Clock, SECOND_MS } from '../platform/values/time.js';
-import { newId } from '../platform/values/ids.js';
-import { Problem, unavailable } from '../platform/values/problem.js';
+import { type KeyObject } from 'node:crypto';
+import { type EntityManager } from 'typeorm';
 import { Config } from '../platform/config/config.js';
+import { LOCKED } from '../platform/database/rows.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
-import { ApiUser } from './api-user.entity.js';
-import { ApiUsersService, canonicalEmail } from './api-users.service.js';
-import { Passwords } from './passwords.js';
-import { type LoginAttempt, LoginLimit } from './login-limit.js';
-import { REFRESH } from '../platform/rate-limits/rate-limiter.js';
-import { RateLimiter } from '../platform/rate-limits/rate-limiter.js';
+import { RateLimiter, REFRESH } from '../platform/rate-limits/rate-limiter.js';
 import { type Caller } from '../platform/values/caller.js';
 import { Recorder } from '../platform/values/domain-event.js';
+import { newId } from '../platform/values/ids.js';
+import { Problem, unavailable } from '../platform/values/problem.js';
+import { after, Clock, SECOND_MS } from '../platform/values/time.js';
+import { ApiUser, Session, TokenSet } from './api-user.entity.js';
+import { ApiUsersService, canonicalEmail } from './api-users.service.js';
 import { type ConfigurationUserTokensDto, type LoginDto, type RefreshTokenDto } from './auth.dto.js';
-import { Session } from './session.entity.js';
-import { SessionsService } from './sessions.service.js';
-import { TokenSet } from './session.entity.js';
-import { TokenSetsService } from './token-sets.service.js';
-import { digest, randomPair, successorOf, tokenKeys, type TokenPair } from './tokens.js';
+import { type LoginAttempt, LoginLimit } from './login-limit.js';
+import { Passwords } from './passwords.js';
+import { digest, randomPair, SessionsService, successorOf, tokenKeys, type TokenPair } from './sessions.service.js';
 
 const LOGIN_TRIES = 3;
 
@@ -38,7 +34,6 @@ export class AuthService {
     private readonly unitOfWork: UnitOfWork,
     private readonly apiUsers: ApiUsersService,
     private readonly passwords: Passwords,
-    private readonly tokenSets: TokenSetsService,
     private readonly sessions: SessionsService,
     private readonly config: Config,
     private readonly clock: Clock,
@@ -95,7 +90,7 @@ export class AuthService {
    */
   async refresh({ refresh_token: refreshToken }: RefreshTokenDto): Promise<ConfigurationUserTokensDto> {
     // Before the transaction: no use case takes a second connection inside one.
-    const sessionId = await this.tokenSets.sessionIdOf(refreshToken);
+    const sessionId = await this.sessions.sessionIdOf(refreshToken);
     if (sessionId === undefined) throw new Problem('invalid_refresh_token');
     await this.rateLimiter.count([REFRESH], [sessionId]);
     const tokens = await this.unitOfWork.transaction((manager, record) => this.#rotate(manager, refreshToken, record));
@@ -133,7 +128,7 @@ export class AuthService {
     };
     await manager.insert(Session, session);
     const pair = randomPair(this.#keys[0]);
-    const tokens = toDto(pair, await this.tokenSets.issue(manager, session, user, pair, now));
+    const tokens = toDto(pair, await this.sessions.issue(manager, session, user, pair, now));
     return { tokens, sessionId: session.id };
   }
 
@@ -145,10 +140,7 @@ export class AuthService {
   ): Promise<ConfigurationUserTokensDto | undefined> {
     const found = await manager.findOneBy(TokenSet, { refreshHash: digest(refreshToken) });
     if (found === null) return undefined;
-    const session = await manager.findOne(Session, {
-      where: { id: found.sessionId },
-      lock: { mode: 'pessimistic_write' },
-    });
+    const session = await manager.findOne(Session, { where: { id: found.sessionId }, lock: LOCKED });
     // Deleted by a concurrent `session prune`, so it ended long ago.
     if (session === null) return undefined;
     const user = await manager.findOneByOrFail(ApiUser, { id: session.apiUserId });
@@ -159,10 +151,10 @@ export class AuthService {
     const { rotatedAt, refreshExpiresAt } = await manager.findOneByOrFail(TokenSet, { id: found.id });
     if (rotatedAt === null) {
       if (refreshExpiresAt <= now) return undefined;
-      await this.tokenSets.markRotated(manager, found.id);
-      return toDto(pair, await this.tokenSets.issue(manager, session, user, pair, now));
+      await this.sessions.markRotated(manager, found.id);
+      return toDto(pair, await this.sessions.issue(manager, session, user, pair, now));
     }
-    if (await this.tokenSets.isWithinRetryWindow(manager, found.id)) {
+    if (await this.sessions.isWithinRetryWindow(manager, found.id)) {
       const retried = await this.#unusedSuccessor(manager, [pair, ...others]);
       if (retried !== undefined) return retried;
     }

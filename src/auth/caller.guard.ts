@@ -3,14 +3,12 @@ import { Reflector } from '@nestjs/core';
 import { AuthGuard, PassportStrategy } from '@nestjs/passport';
 import { createHmac, type KeyObject } from 'node:crypto';
 import { Strategy } from 'passport-jwt';
-import { Config } from '../platform/config/config.js';
-import { signingKeys } from '../platform/config/signing-secrets.js';
+import { Config, signingKeys } from '../platform/config/config.js';
 import { type AppRequest, bearerTokenOf } from '../platform/http/app-request.js';
 import { IS_PUBLIC, REQUIRED } from '../platform/http/decorators.js';
 import { type Caller, type Permission } from '../platform/values/caller.js';
 import { Problem } from '../platform/values/problem.js';
-import { TokenSetsService } from './token-sets.service.js';
-import { ACCESS_PREFIX, REFRESH_PREFIX } from './tokens.js';
+import { ACCESS_PREFIX, REFRESH_PREFIX, SessionsService } from './sessions.service.js';
 
 const CHALLENGE = 'Bearer realm="cashback"';
 
@@ -22,7 +20,7 @@ const CHALLENGE = 'Bearer realm="cashback"';
 export class AccessTokenGuard extends AuthGuard('jwt') {
   constructor(
     private readonly reflector: Reflector,
-    private readonly tokenSets: TokenSetsService,
+    private readonly sessions: SessionsService,
   ) {
     super();
   }
@@ -34,7 +32,7 @@ export class AccessTokenGuard extends AuthGuard('jwt') {
     const { authorization = '' } = request.headers;
     const token = bearerTokenOf(request) ?? authorization;
     if (token === authorization && !token.startsWith(ACCESS_PREFIX)) throw refused('missing_token', token);
-    const live = await this.tokenSets.swap(token);
+    const live = await this.sessions.swap(token);
     if (live === undefined) throw refused('invalid_token', token);
     request.wasComplete = request.complete;
     request.phantomToken = live.jwt;

@@ -1,18 +1,18 @@
-import { type KeyObject } from 'node:crypto';
 import { Injectable, Logger } from '@nestjs/common';
-import { type EntityManager, In, MoreThan, Not } from 'typeorm';
+import { type KeyObject } from 'node:crypto';
+import { Column, Entity, type EntityManager, In, Index, MoreThan, Not, PrimaryColumn } from 'typeorm';
 import { Config } from '../platform/config/config.js';
 import { networkOf } from '../platform/config/network.js';
+import { IdColumn, WordColumn } from '../platform/database/columns.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
-import { RateLimit } from '../platform/rate-limits/rate-limit.entity.js';
 import {
   counterKey,
   counterSecrets,
   KNOWN_NETWORK,
-  type Quota,
   loginNetworkQuota,
   loginQuota,
   loginUserQuota,
+  type Quota,
   tooManyRequests,
 } from '../platform/rate-limits/rate-limiter.js';
 import { DomainEvents } from '../platform/values/domain-event.js';
@@ -35,13 +35,13 @@ const RESTART_SQL = `
 const SWEEP_SQL = `DELETE FROM rate_limits WHERE expire < ${NOW_MS} ORDER BY expire LIMIT 20`;
 
 /** A quota, the key of its count in `rate_limits`, and the user that is counted, if it is known and not its network. */
-export interface Counter {
+interface Counter {
   quota: Quota;
   key: string;
   apiUserId: string | null;
 }
 
-export interface Count {
+interface Count {
   quota: Quota;
   points: number;
   msLeft: number;
@@ -221,4 +221,28 @@ function refuseIfUsedUp(counts: Count[], own = 0): void {
 function masked(email: string): string {
   const at = email.lastIndexOf('@');
   return `${at > 2 ? email[0] : ''}***${email.slice(at)}`;
+}
+
+/** A count of logins, or a network that a user has logged in from. `LoginCounts` reads and writes these rows. */
+@Entity('rate_limits')
+@Index('ix_rate_limits_expire', ['expire'])
+@Index('ix_rate_limits_api_user', ['apiUserId'])
+export class RateLimit {
+  /** HMAC-SHA-256 in hexadecimal, so that the table contains no emails and no addresses. */
+  @PrimaryColumn({ name: 'key', type: 'char', length: 64, charset: 'ascii', collation: 'ascii_bin' })
+  key!: string;
+
+  @WordColumn('kind')
+  kind!: string;
+
+  /** The user whose logins are counted; null for those of a network, and of an email that no user has. */
+  @IdColumn('api_user_id', { nullable: true })
+  apiUserId!: string | null;
+
+  @Column({ name: 'points', type: 'int' })
+  points!: number;
+
+  /** The end of the window by the database's clock, in milliseconds since 1970. */
+  @Column({ name: 'expire', type: 'bigint', unsigned: true })
+  expire!: number;
 }

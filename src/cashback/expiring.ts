@@ -1,7 +1,7 @@
 import { type EntityManager } from 'typeorm';
 import { queryNamed } from '../platform/database/rows.js';
-import { dayOf, firstOfNextMonth } from '../platform/values/calendar-days.js';
 import { amountsOf, exactCents } from '../platform/values/money.js';
+import { dayOf, firstOfNextMonth } from '../platform/values/time.js';
 import { type Wallet } from './wallet.entity.js';
 
 /**

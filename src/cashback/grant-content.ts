@@ -1,9 +1,8 @@
 import type { Policy } from '../merchants/policy.js';
-import { addDays, startOfDay } from '../platform/values/calendar-days.js';
 import { formatMoney } from '../platform/values/money.js';
 import { Problem, validationFailed } from '../platform/values/problem.js';
 import type { Metadata } from '../platform/values/texts.js';
-import { isStorable } from '../platform/values/time.js';
+import { addDays, isStorable, startOfDay } from '../platform/values/time.js';
 import type { Credit } from './credit.entity.js';
 import type { Grant } from './grant.entity.js';
 import { expiryOf, type Validity } from './validity.js';

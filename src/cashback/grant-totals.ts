@@ -3,9 +3,9 @@ import type { Policy } from '../merchants/policy.js';
 import { inColumn } from '../platform/database/by-merchant.js';
 import { CentsColumn, PrimaryId, WordColumn } from '../platform/database/columns.js';
 import { columnNames, insertRows, type Row, toEntity } from '../platform/database/rows.js';
-import { dayOf } from '../platform/values/calendar-days.js';
 import { formatMoney } from '../platform/values/money.js';
 import { Problem } from '../platform/values/problem.js';
+import { dayOf } from '../platform/values/time.js';
 
 /** What an API user, or all of a merchant, granted on the last day on which they granted anything. */
 @Entity('grant_totals')

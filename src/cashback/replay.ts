@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
-import { Config } from '../platform/config/config.js';
-import { derivedKeys } from '../platform/config/signing-secrets.js';
+import { Config, derivedKeys } from '../platform/config/config.js';
 import { differing, type Fault } from '../platform/values/problem.js';
 
 /**

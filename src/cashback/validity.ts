@@ -1,6 +1,5 @@
 import type { Policy } from '../merchants/policy.js';
-import { addDays, dayOf, startOfDay } from '../platform/values/calendar-days.js';
-import { after } from '../platform/values/time.js';
+import { addDays, after, dayOf, startOfDay } from '../platform/values/time.js';
 
 /** When cashback can be spent: from `availableAt` until just before `expiresAt`. */
 export interface Validity {

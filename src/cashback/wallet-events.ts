@@ -1,7 +1,7 @@
-import { dayOf } from '../platform/values/calendar-days.js';
 import type { By } from '../platform/values/caller.js';
 import type { NewFeedEvent, WalletData } from '../platform/values/domain-event.js';
 import { formatMoney } from '../platform/values/money.js';
+import { dayOf } from '../platform/values/time.js';
 import type { Credit } from './credit.entity.js';
 import { expiresOn } from './validity.js';
 import type { WalletAggregate } from './wallet-aggregate.js';

@@ -5,13 +5,12 @@ import { FREE } from '../cashback/wallet-sums.js';
 import { lockAndSum } from '../cashback/wallet.store.js';
 import { Merchant } from '../merchants/merchant.entity.js';
 import { ALL_MERCHANTS, byMerchant, sweptMerchants } from '../platform/database/by-merchant.js';
-import { readInstant } from '../platform/database/rows.js';
+import { LOCKED_IF_FREE, readInstant } from '../platform/database/rows.js';
 import type { DatedTask, SweepProgress } from '../platform/database/sweep.js';
 import type { UnitOfWork } from '../platform/database/unit-of-work.js';
-import { dayOf } from '../platform/values/calendar-days.js';
 import type { NewFeedEvent } from '../platform/values/domain-event.js';
 import { formatMoney } from '../platform/values/money.js';
-import { after, type Clock, DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../platform/values/time.js';
+import { after, type Clock, DAY_MS, dayOf, HOUR_MS, MINUTE_MS, SECOND_MS } from '../platform/values/time.js';
 import { EventSweep, RUNNING_CLOCKS } from './event.entity.js';
 
 /** How many wallets are announced in one transaction. */
@@ -98,8 +97,7 @@ export class DateEvents implements DatedTask {
     const [merchants, parameters] = sweptMerchants(merchantId);
     const sql = dueCredits(announced, merchants);
     const { done, hasMore } = await this.unitOfWork.transaction(async (manager, record) => {
-      const lock = { mode: 'pessimistic_write', onLocked: 'skip_locked' } as const;
-      const position = await manager.findOne(EventSweep, { where: key, lock });
+      const position = await manager.findOne(EventSweep, { where: key, lock: LOCKED_IF_FREE });
       if (position === null) return { done: until, hasMore: false };
       const { doneUntil: date, afterWallet } = position;
       if (date > until || (+date === +until && afterWallet === LAST_WALLET)) return { done: until, hasMore: false };

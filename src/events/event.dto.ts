@@ -50,7 +50,7 @@ class CreatedCashbackDto {
 
 /** A new order, without what depends on the customer's balance. Its items and metadata are the current ones. */
 @InOrder(OrderDto)
-export class CreatedOrderDto extends OmitType(OrderDto, ['cashback']) {
+class CreatedOrderDto extends OmitType(OrderDto, ['cashback']) {
   readonly cashback!: CreatedCashbackDto;
 }
 
@@ -98,13 +98,13 @@ class AmountData extends OfWallet {
 }
 
 /** The new order. */
-export class OrderCreatedData {
+class OrderCreatedData {
   readonly order!: CreatedOrderDto;
 }
 
 /** The order in the version that the event is about. Its items and metadata are the current ones. */
 @InOrder('order')
-export class OrderChangedData extends OfWallet {
+class OrderChangedData extends OfWallet {
   readonly order!: OrderDto;
 }
 
@@ -153,7 +153,7 @@ export class CashbackExpiringData extends AmountData {
 }
 
 @InOrder('amount')
-export class CashbackExpiredData extends AmountData {}
+class CashbackExpiredData extends AmountData {}
 
 @InOrder('change')
 export class DebtChangedData extends OfWallet {
@@ -166,7 +166,7 @@ export class DebtChangedData extends OfWallet {
 }
 
 /** What the data of each type of event is. */
-export const EVENT_DATA = {
+const EVENT_DATA = {
   'order.created': OrderCreatedData,
   'order.amended': OrderChangedData,
   'order.redemption_held': OrderChangedData,

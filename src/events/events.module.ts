@@ -1,13 +1,11 @@
 import { Module } from '@nestjs/common';
 import { AuthModule } from '../auth/auth.module.js';
-import { EventsController } from './events.controller.js';
+import { EventsController, WebhooksController } from './events.controller.js';
 import { EventsService } from './events.service.js';
-import { RetentionService } from './retention.service.js';
-import { SequencerService } from './sequencer.service.js';
+import { RetentionService, SequencerService } from './sequencer.service.js';
 import { DeliveryService } from './webhook-delivery.service.js';
 import { WebhookEndpointsService } from './webhook-endpoints.service.js';
 import { WebhookSecrets } from './webhook-secrets.js';
-import { WebhooksController } from './webhooks.controller.js';
 
 const PROVIDERS = [
   EventsService,

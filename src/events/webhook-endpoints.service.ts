@@ -1,13 +1,14 @@
-import { isIP } from 'node:net';
 import { Injectable } from '@nestjs/common';
+import { isIP } from 'node:net';
 import { type EntityManager, Not } from 'typeorm';
 import { EventFeed } from '../merchants/merchant.entity.js';
 import { Config } from '../platform/config/config.js';
+import { LOCKED } from '../platform/database/rows.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { newId } from '../platform/values/ids.js';
 import { notFound, Problem, validationFailed } from '../platform/values/problem.js';
 import { Clock, SECOND_MS } from '../platform/values/time.js';
-import { FeedEvent } from './event.entity.js';
+import { dueNow, FeedEvent, WebhookEndpoint } from './event.entity.js';
 import { positionBefore, refusePosition } from './events.service.js';
 import { DeliveryService } from './webhook-delivery.service.js';
 import {
@@ -17,7 +18,6 @@ import {
   type WebhookEndpointRequestDto,
   type WebhookEndpointWithSecretDto,
 } from './webhook-endpoint.dto.js';
-import { dueNow, WebhookEndpoint } from './webhook-endpoint.entity.js';
 import { newSecret, WebhookSecrets } from './webhook-secrets.js';
 
 const MAX_ENDPOINTS = 20;
@@ -27,8 +27,6 @@ const PING_MS = 3 * SECOND_MS;
 
 /** Names that only a private network resolves. */
 const PRIVATE_NAME = /^[^.]*$|\.(localhost|local|localdomain|internal|lan|home\.arpa)$/;
-
-const LOCK = { mode: 'pessimistic_write' } as const;
 
 type Key = Pick<WebhookEndpoint, 'id' | 'merchantId'>;
 type Changed = Partial<WebhookEndpoint>;
@@ -152,7 +150,7 @@ export class WebhookEndpointsService {
   #change(merchantId: string, id: string, changeOf: Change): Promise<WebhookEndpointDto> {
     return this.unitOfWork.transaction(async (manager) => {
       const feed = await lockFeed(manager, merchantId);
-      const endpoint = await find(manager, { id, merchantId }, LOCK);
+      const endpoint = await find(manager, { id, merchantId }, LOCKED);
       const changed = await changeOf(endpoint, feed, manager);
       await manager.update(WebhookEndpoint, { id, merchantId }, changed);
       return show(manager, { ...endpoint, ...changed });
@@ -162,13 +160,13 @@ export class WebhookEndpointsService {
 
 /** Locks a merchant's feed, and with it the number and the URLs of its endpoints. */
 async function lockFeed(manager: EntityManager, merchantId: string): Promise<EventFeed> {
-  const feed = await manager.findOne(EventFeed, { where: { merchantId }, lock: LOCK });
+  const feed = await manager.findOne(EventFeed, { where: { merchantId }, lock: LOCKED });
   if (feed === null) throw notFound('no merchant has this ID');
   return feed;
 }
 
 /** @throws Problem not_found, also for an endpoint of another merchant. */
-async function find(manager: EntityManager, where: Key, lock?: typeof LOCK): Promise<WebhookEndpoint> {
+async function find(manager: EntityManager, where: Key, lock?: typeof LOCKED): Promise<WebhookEndpoint> {
   const endpoint = await manager.findOne(WebhookEndpoint, { where, ...(lock && { lock }) });
   if (endpoint === null) throw unknown();
   return endpoint;

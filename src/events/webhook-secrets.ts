@@ -1,14 +1,14 @@
-import { createCipheriv, createDecipheriv, type KeyObject, randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
+import { createCipheriv, createDecipheriv, type KeyObject, randomBytes } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import { MoreThan } from 'typeorm';
-import { Config } from '../platform/config/config.js';
-import { derivedKeys } from '../platform/config/signing-secrets.js';
+import { Config, derivedKeys } from '../platform/config/config.js';
 import { ALL_MERCHANTS } from '../platform/database/by-merchant.js';
+import { LOCKED } from '../platform/database/rows.js';
 import { type SweepProgress, type SweepTask } from '../platform/database/sweep.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { after, Clock, DAY_MS } from '../platform/values/time.js';
-import { type StoredSecret, WebhookEndpoint } from './webhook-endpoint.entity.js';
+import { type StoredSecret, WebhookEndpoint } from './event.entity.js';
 
 /** How long an earlier secret signs beside its successor, and how many secrets sign at most. */
 const OVERLAP_MS = DAY_MS;
@@ -71,8 +71,7 @@ export class WebhookSecrets implements SweepTask {
 
   async #sealAgain({ id, merchantId }: WebhookEndpoint): Promise<void> {
     await this.unitOfWork.transaction(async (manager) => {
-      const lock = { mode: 'pessimistic_write' } as const;
-      const endpoint = await manager.findOne(WebhookEndpoint, { where: { id, merchantId }, lock });
+      const endpoint = await manager.findOne(WebhookEndpoint, { where: { id, merchantId }, lock: LOCKED });
       const secrets = endpoint?.secrets.map(({ sealed, until }) => {
         const secret = this.#open(sealed, id, this.#keys);
         return { sealed: secret === undefined ? sealed : this.#seal(secret, id), until };

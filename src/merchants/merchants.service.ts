@@ -1,14 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { type EntityManager, IsNull, MoreThanOrEqual } from 'typeorm';
-import { dayOf } from '../platform/values/calendar-days.js';
-import { Clock } from '../platform/values/time.js';
+import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { newId } from '../platform/values/ids.js';
 import { notFound, type Problem, validationFailed } from '../platform/values/problem.js';
-import { UnitOfWork } from '../platform/database/unit-of-work.js';
-import { EventFeed } from './merchant.entity.js';
-import { LedgerPosition } from './merchant.entity.js';
-import { Merchant } from './merchant.entity.js';
-import { type Policy, policyFrom } from './policy.js';
+import { Clock, dayOf } from '../platform/values/time.js';
+import { EventFeed, LedgerPosition, Merchant } from './merchant.entity.js';
 import {
   dated,
   type DatedVersion,
@@ -17,6 +13,7 @@ import {
   type PolicyChanges,
   PolicyVersion,
 } from './policy-version.entity.js';
+import { type Policy, policyFrom } from './policy.js';
 
 const POLICY_MAX_AGE_MS = 1000;
 

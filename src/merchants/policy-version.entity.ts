@@ -1,7 +1,6 @@
 import { Column, Entity, ForeignKey, PrimaryColumn } from 'typeorm';
-import { addDays, startOfDay } from '../platform/values/calendar-days.js';
-import { after, MINUTE_MS } from '../platform/values/time.js';
 import { ASCII, InstantColumn, PrimaryId, WordColumn } from '../platform/database/columns.js';
+import { addDays, after, MINUTE_MS, startOfDay } from '../platform/values/time.js';
 import { Merchant } from './merchant.entity.js';
 import type { Policy } from './policy.js';
 

@@ -1,10 +1,10 @@
 import { type Type } from '@nestjs/common';
 import { ApiProperty, OmitType, PartialType } from '@nestjs/swagger';
-import { IsOptional } from 'class-validator';
+import { IsOptional, isTimeZone } from 'class-validator';
 import { type Config } from '../platform/config/config.js';
+import { memberOf, type Presented } from '../platform/http/present.js';
 import { moneyFault, rule } from '../platform/http/validators.js';
 import { InOrder } from '../platform/openapi/decorators.js';
-import { isTimeZone } from '../platform/values/calendar-days.js';
 import {
   AMOUNT_PATTERN,
   formatMoney,
@@ -13,7 +13,6 @@ import {
   parseRate,
   RATE_PATTERN,
 } from '../platform/values/money.js';
-import { memberOf, type Presented } from '../platform/http/present.js';
 import { type FaultOf, textFault } from '../platform/values/texts.js';
 import { type DatedVersion } from './policy-version.entity.js';
 import { isSamePaymentMethod, type Policy, type Rule, RULE_ENTRIES } from './policy.js';

@@ -1,13 +1,12 @@
-import { text } from 'node:stream/consumers';
 import { isEmail } from 'class-validator';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { text } from 'node:stream/consumers';
 import { isSamePaymentMethod } from '../merchants/policy.js';
-import { isTimeZone } from '../platform/values/calendar-days.js';
 import { isOperatorName, type Permission, PERMISSIONS } from '../platform/values/caller.js';
 import { isDocument, withoutPunctuation } from '../platform/values/document.js';
 import { MONEY_PATTERN, parseMoney } from '../platform/values/money.js';
 import { textFault, type TextKind } from '../platform/values/texts.js';
-import { isCalendarDay, isInstant } from '../platform/values/time.js';
+import { isCalendarDay, isInstant, isTimeZone } from '../platform/values/time.js';
 
 /** Parsers of the command line's values. A refused value is an error with exit code 1. */
 

@@ -6,9 +6,9 @@ import { type GrantKey, GrantsService } from '../cashback/grants.service.js';
 import { expiresOn as lastDay } from '../cashback/validity.js';
 import { WalletReadsService } from '../cashback/wallet-reads.service.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
-import { dayOf } from '../platform/values/calendar-days.js';
 import { OPERATOR } from '../platform/values/caller.js';
 import { formatMoney } from '../platform/values/money.js';
+import { dayOf } from '../platform/values/time.js';
 import { runChange, runWithServices } from './application.js';
 import {
   day,

@@ -13,7 +13,7 @@ import { ORDER_COLUMNS } from '../orders/order.dto.js';
 import { REFUND_COLUMNS } from '../orders/refund.dto.js';
 import { RefundsService } from '../orders/refunds.service.js';
 import { type Column, csvOf } from '../platform/http/csv.js';
-import { startOfDay } from '../platform/values/calendar-days.js';
+import { startOfDay } from '../platform/values/time.js';
 import { runWithServices } from './application.js';
 import { day } from './arguments.js';
 

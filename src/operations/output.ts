@@ -1,8 +1,8 @@
 import { Option } from 'commander';
-import { localTime } from '../platform/values/calendar-days.js';
+import { csvOf } from '../platform/http/csv.js';
 import { UUID } from '../platform/values/ids.js';
 import { formatMoney, formatPercent } from '../platform/values/money.js';
-import { csvOf } from '../platform/http/csv.js';
+import { localTime } from '../platform/values/time.js';
 import { wholeNumber } from './arguments.js';
 
 export type Row = Record<string, unknown>;

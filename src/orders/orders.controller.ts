@@ -2,6 +2,7 @@ import { Body, Get, HttpCode, Param, Post, Put, Query, Res } from '@nestjs/commo
 import { ApiBody, ApiParam } from '@nestjs/swagger';
 import { type Response } from 'express';
 import { Heavy, LocksRows } from '../platform/http/admission.js';
+import { markCreated } from '../platform/http/app-request.js';
 import {
   CurrentCaller,
   IdParam,
@@ -12,7 +13,6 @@ import {
 } from '../platform/http/decorators.js';
 import { PageQueryDto } from '../platform/http/page-query.dto.js';
 import { ListFile } from '../platform/http/response.interceptor.js';
-import { markCreated } from '../platform/http/responses.js';
 import { ApiCreated, ApiProblems } from '../platform/openapi/decorators.js';
 import { type Caller } from '../platform/values/caller.js';
 import { textPattern } from '../platform/values/texts.js';

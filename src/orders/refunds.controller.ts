@@ -1,6 +1,7 @@
 import { Body, Get, HttpCode, Post, Query, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import { Heavy, LocksRows } from '../platform/http/admission.js';
+import { markCreated } from '../platform/http/app-request.js';
 import {
   CurrentCaller,
   IdParam,
@@ -11,7 +12,6 @@ import {
 } from '../platform/http/decorators.js';
 import { CreatedQueryDto, PageQueryDto } from '../platform/http/page-query.dto.js';
 import { ListFile } from '../platform/http/response.interceptor.js';
-import { markCreated } from '../platform/http/responses.js';
 import { ApiCreated, ApiProblems } from '../platform/openapi/decorators.js';
 import { type Caller } from '../platform/values/caller.js';
 import {

@@ -1,19 +1,62 @@
-import { Global, Module, type OnModuleInit } from '@nestjs/common';
+import { type DynamicModule, Global, Logger, Module, type OnModuleInit } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { DataSource } from 'typeorm';
 import { Config } from './config/config.js';
-import { DatabaseKind } from './database/database-kind.js';
-import { DatabaseServer } from './database/database-server.js';
+import { dataSourceOptions, refuseUnsafeServer, type Schema } from './database/data-source.js';
+import { DatabaseHealth, DatabaseKind, DatabaseServer } from './database/database-server.js';
+import { Lists } from './database/lists.js';
 import { SharedStatements } from './database/shared.js';
 import { UnitOfWork } from './database/unit-of-work.js';
 import { Admission } from './http/admission.js';
-import { AllowedMethods } from './http/allowed-methods.js';
-import { connectRedis, RateLimiter } from './rate-limits/rate-limiter.js';
-import { Drain } from './observe/drain.js';
-import { HealthController } from './observe/health.controller.js';
-import { MetricsController } from './observe/metrics.controller.js';
+import { AllowedMethods, Drain } from './http/http-server.js';
 import { Metrics } from './observe/metrics.js';
+import { HealthController, MetricsController } from './observe/monitoring.controller.js';
 import { TracingShutdown } from './observe/tracing.js';
+import { connectRedis, RateLimiter } from './rate-limits/rate-limiter.js';
 import { DomainEvents } from './values/domain-event.js';
 import { SECOND_MS } from './values/time.js';
+
+/** An unresponsive server must not block a request forever. */
+export const REQUEST_QUERY_TIMEOUT_MS = 3500;
+
+/** How often, a second apart, the service tries to connect when it starts. */
+const CONNECTION_ATTEMPTS = 5;
+
+const PROVIDERS = [DomainEvents, UnitOfWork, Lists, SharedStatements, DatabaseServer, DatabaseHealth];
+
+@Global()
+@Module({ providers: PROVIDERS, exports: PROVIDERS })
+export class DatabaseModule implements OnModuleInit {
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly server: DatabaseServer,
+  ) {}
+
+  /** @param queryTimeoutMs the time limit of a statement; without it, there is none, as for the operator's commands. */
+  static with(schema: Schema, queryTimeoutMs?: number): DynamicModule {
+    const typeorm = TypeOrmModule.forRootAsync({
+      inject: [Config],
+      useFactory: (config: Config) => ({
+        ...dataSourceOptions(schema, config.DATABASE_URL, config.DATABASE_POOL_SIZE, queryTimeoutMs),
+        retryAttempts: CONNECTION_ATTEMPTS,
+        retryDelay: 1000,
+      }),
+    });
+    return { module: DatabaseModule, imports: [typeorm] };
+  }
+
+  async onModuleInit(): Promise<void> {
+    try {
+      await refuseUnsafeServer(this.dataSource);
+      await this.server.ask();
+      for (const warning of this.server.warnings) new Logger('Database').warn(warning);
+    } catch (error) {
+      // Nothing closes an application that did not start, and its connection would keep the process of a command alive.
+      await this.dataSource.destroy();
+      throw error;
+    }
+  }
+}
 
 const RATE_LIMITER = {
   provide: RateLimiter,

@@ -6,10 +6,9 @@ import { MerchantsService } from '../merchants/merchants.service.js';
 import { COMPLETED_STATUSES } from '../orders/order-transitions.js';
 import { queryNamed } from '../platform/database/rows.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
-import { addDays, firstOfNextMonth, startOfDay } from '../platform/values/calendar-days.js';
 import { amountsOf, exactCents } from '../platform/values/money.js';
 import { validationFailed } from '../platform/values/problem.js';
-import { DAY_MS } from '../platform/values/time.js';
+import { addDays, DAY_MS, firstOfNextMonth, startOfDay } from '../platform/values/time.js';
 import { type LedgerBy, type LedgerReportDto } from './report.dto.js';
 import { LEDGER_SUMS } from './sums.js';
 

@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { EntityManager } from 'typeorm';
-import { byOf } from '../platform/http/by.dto.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import { COMPLETED_STATUSES } from '../orders/order-transitions.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
-import { addDays, startOfDay } from '../platform/values/calendar-days.js';
+import { byOf } from '../platform/http/by.dto.js';
 import { beforeIdsOf } from '../platform/values/ids.js';
 import { exactCents, formatMoney } from '../platform/values/money.js';
 import { Problem } from '../platform/values/problem.js';
+import { addDays, startOfDay } from '../platform/values/time.js';
 import { MAX_ROWS, refuseMany, refusePeriod } from './ledger.service.js';
 import { FrequentReportDto, GrantsReportDto, TopReportDto } from './report.dto.js';
 

@@ -5,8 +5,7 @@ import { ALL_MERCHANTS, sweptMerchants } from '../platform/database/by-merchant.
 import { DatabaseServer } from '../platform/database/database-server.js';
 import { doEach, type SweepProgress, type SweepTask } from '../platform/database/sweep.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
-import { addDays, dayOf, startOfDay } from '../platform/values/calendar-days.js';
-import { after, Clock, MINUTE_MS } from '../platform/values/time.js';
+import { addDays, after, Clock, dayOf, MINUTE_MS, startOfDay } from '../platform/values/time.js';
 import { LEDGER_SUMS } from './sums.js';
 
 /** When no transaction that writes an entry of a day is open any more. The clocks of instances may differ. */

@@ -1,9 +1,9 @@
-import { Column, Entity, ForeignKey, PrimaryColumn, type EntityManager } from 'typeorm';
+import { Column, Entity, type EntityManager, ForeignKey, PrimaryColumn } from 'typeorm';
 import { type EntryKind } from '../cashback/entry.entity.js';
 import { LedgerPosition } from '../merchants/merchant.entity.js';
 import { ASCII, CentsColumn, PrimaryId } from '../platform/database/columns.js';
 import { readInstant } from '../platform/database/rows.js';
-import { addDays, dayOf, startOfDay } from '../platform/values/calendar-days.js';
+import { addDays, dayOf, startOfDay } from '../platform/values/time.js';
 
 /** The sum of the ledger's entries of a kind in a local day of the merchant, by stores; no store is an empty text. */
 @Entity('ledger_days')

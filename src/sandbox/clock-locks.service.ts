@@ -1,15 +1,76 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { DataSource, type EntityManager, IsNull, Not } from 'typeorm';
+import { Column, DataSource, Entity, type EntityManager, ForeignKey, IsNull, Not } from 'typeorm';
 import { EventSweep } from '../events/event.entity.js';
 import { Merchant } from '../merchants/merchant.entity.js';
 import { Config } from '../platform/config/config.js';
+import { InstantColumn, PrimaryId } from '../platform/database/columns.js';
 import { dataSourceOptions } from '../platform/database/data-source.js';
 import { columnNames, type Row, toEntity } from '../platform/database/rows.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { DomainEvents } from '../platform/values/domain-event.js';
 import { type FairQueue, queueForConnections } from '../platform/values/fair-queue.js';
-import { MerchantClock } from './sandbox-clock.entity.js';
-import { SandboxClock } from './sandbox-clock.js';
+import { Clock } from '../platform/values/time.js';
+
+const SEQUENCE = { type: 'bigint', nullable: true } as const;
+
+/**
+ * The clock of a merchant of a sandbox. Each request of the merchant locks the row for reading, and each step of a move
+ * for writing: so nothing happens while the clock is moved.
+ */
+@Entity('sandbox_clocks')
+export class MerchantClock {
+  @PrimaryId('merchant_id')
+  @ForeignKey(() => Merchant, { name: 'fk_sandbox_clocks_merchant' })
+  merchantId!: string;
+
+  /** The merchant's time. Until the first move it is null: the clock runs. */
+  @InstantColumn('stands_at', { nullable: true })
+  standsAt!: Date | null;
+
+  /** Where the last move goes. */
+  @InstantColumn('target', { nullable: true })
+  target!: Date | null;
+
+  /** The number in the feed from which on the last move caused events. */
+  @Column({ name: 'first_sequence', ...SEQUENCE })
+  firstSequence!: number | null;
+
+  /** The last number in the feed when the last move was done; null while it is under way. */
+  @Column({ name: 'last_sequence', ...SEQUENCE })
+  lastSequence!: number | null;
+}
+
+/** Gives each merchant the time of its clock, while that is locked. */
+@Injectable()
+export class SandboxClock extends Clock {
+  /** The clocks that stand still, of merchants that are worked for now. Their locks keep them from being moved. */
+  readonly #standing = new Map<string, { at: Date; users: number }>();
+
+  override now(merchantId = ''): Date {
+    return this.#standing.get(merchantId)?.at ?? super.now();
+  }
+
+  /** Works at the instant of a merchant's clock. @param at null if the clock runs. */
+  async during<T>(merchantId: string, at: Date | null, work: () => Promise<T>): Promise<T> {
+    if (at === null) return work();
+    const standing = this.#standing.get(merchantId) ?? { at, users: 0 };
+    // If the connection of an earlier lock was lost, the clock may have been moved since.
+    if (at > standing.at) standing.at = at;
+    this.#standing.set(merchantId, standing);
+    standing.users++;
+    try {
+      return await work();
+    } finally {
+      if (--standing.users === 0) this.#standing.delete(merchantId);
+    }
+  }
+
+  /** Lets clocks stand still as long as the process runs: for a command of the operator. */
+  keep(clocks: readonly { merchantId: string; standsAt: Date | null }[]): void {
+    for (const { merchantId, standsAt } of clocks)
+      if (standsAt !== null) this.#standing.set(merchantId, { at: standsAt, users: Infinity });
+  }
+}
 
 /** Locks in words that MySQL and MariaDB have in common. TypeORM's for reading are those of MySQL. */
 const FOR_READING = 'LOCK IN SHARE MODE';

@@ -7,15 +7,13 @@ import { SequencerService } from '../events/sequencer.service.js';
 import { EventFeed } from '../merchants/merchant.entity.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import { OrderExpiryService } from '../orders/order-expiry.service.js';
+import { LOCKED } from '../platform/database/rows.js';
 import { type DatedTask, type SweepTask } from '../platform/database/sweep.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
-import { startOfDay } from '../platform/values/calendar-days.js';
 import { Problem, validationFailed } from '../platform/values/problem.js';
-import { after, DAY_MS, SECOND_MS } from '../platform/values/time.js';
+import { after, DAY_MS, SECOND_MS, startOfDay } from '../platform/values/time.js';
 import { SumsService } from '../reports/sums.service.js';
-import { ClockLocks } from './clock-locks.service.js';
-import { MerchantClock } from './sandbox-clock.entity.js';
-import { SandboxClock } from './sandbox-clock.js';
+import { ClockLocks, MerchantClock, SandboxClock } from './clock-locks.service.js';
 
 /** No step begins later. Steps take milliseconds, unless thousands of customers have the same date. */
 const TURN_MS = 2 * SECOND_MS;
@@ -150,8 +148,7 @@ const isDone = (clock: MerchantClock, target: Date): boolean => +clock.target! =
 
 /** Gives a merchant positions of its own in what is announced, where those of all others are. */
 async function standStill(manager: EntityManager, merchantId: string): Promise<void> {
-  const lock = { mode: 'pessimistic_write' } as const;
-  const positions = await manager.find(EventSweep, { where: { merchantId: RUNNING_CLOCKS }, lock });
+  const positions = await manager.find(EventSweep, { where: { merchantId: RUNNING_CLOCKS }, lock: LOCKED });
   await manager.insert(
     EventSweep,
     positions.map((position) => ({ ...position, merchantId })),

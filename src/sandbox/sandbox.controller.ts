@@ -16,7 +16,7 @@ import { readRules, toPolicyDto } from '../merchants/policy.dto.js';
 import { Config } from '../platform/config/config.js';
 import { type AppRequest } from '../platform/http/app-request.js';
 import { MerchantController, MerchantId, Public, Requires } from '../platform/http/decorators.js';
-import { RateLimit } from '../platform/http/rate-limit.guard.js';
+import { RateLimit } from '../platform/http/guards.js';
 import { ApiProblems } from '../platform/openapi/decorators.js';
 import { validationFailed } from '../platform/values/problem.js';
 import { Clock } from '../platform/values/time.js';

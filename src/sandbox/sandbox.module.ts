@@ -7,9 +7,8 @@ import { MerchantsModule } from '../merchants/merchants.module.js';
 import { OrdersModule } from '../orders/orders.module.js';
 import { Clock } from '../platform/values/time.js';
 import { ReportsModule } from '../reports/reports.module.js';
-import { ClockLocks } from './clock-locks.service.js';
+import { ClockLocks, SandboxClock } from './clock-locks.service.js';
 import { ClockMoves } from './clock-moves.service.js';
-import { SandboxClock } from './sandbox-clock.js';
 import { SandboxMerchants } from './sandbox-merchants.service.js';
 import { SandboxClockController, SandboxMerchantsController, StandingClockInterceptor } from './sandbox.controller.js';
 

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { beforeAll, expect, it } from '@jest/globals';
-import { addDays, dayOf } from '../../src/platform/values/calendar-days.js';
+import { addDays, dayOf } from '../../src/platform/values/time.js';
 import { describeInBrowser, plain, useBrowser } from '../support/browser.js';
 import { aDocument, aMerchant, aUser, grant } from '../support/factories.js';
 import type { Shop } from '../support/shop.js';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { addDays, dayOf, startOfDay } from '../../src/platform/values/calendar-days.js';
+import { addDays, dayOf, startOfDay } from '../../src/platform/values/time.js';
 import { eventWalletOf, numberEvents, readFeed } from '../support/events.js';
 import { aDocument, type TestMerchant } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { addDays, dayOf } from '../../src/platform/values/calendar-days.js';
+import { addDays, dayOf } from '../../src/platform/values/time.js';
 import { aDocument, aMerchant, type TestMerchant } from '../support/factories.js';
 import { useAdmin } from '../support/use-admin.js';
 

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
-import * as calendar from '../../src/platform/values/calendar-days.js';
+import * as calendar from '../../src/platform/values/time.js';
 import { FORMER_TILL, STORES, SUPPORT } from '../../tools/demo-data.mjs';
 import { DOCUMENT } from '../../tools/demo.mjs';
 import { CASES, DemoYear, type Kinds, LAST, ZONE } from '../../tools/demo-plan.mjs';

@@ -1,11 +1,16 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import mysql from 'mysql2/promise';
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import mysql from 'mysql2/promise';
 import { DataSource, type DataSourceOptions, type MigrationInterface, type QueryRunner } from 'typeorm';
-import { hasColumn, hasConstraint, hasIndex } from '../../src/platform/database/migration-steps.js';
-import { applyMigrations, revertMigration } from '../../src/platform/database/migrations.js';
+import {
+  applyMigrations,
+  hasColumn,
+  hasConstraint,
+  hasIndex,
+  revertMigration,
+} from '../../src/platform/database/migrations.js';
 import { createDataSource, SCHEMA } from '../../src/schema.js';
 import { AdminCommandLine } from '../support/admin.js';
 import { runNode } from '../support/build.js';

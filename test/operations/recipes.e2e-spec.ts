@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { addDays, dayOf } from '../../src/platform/values/calendar-days.js';
+import { addDays, dayOf } from '../../src/platform/values/time.js';
 import { AdminCommandLine } from '../support/admin.js';
 import { FrozenClock } from '../support/clock.js';
 import { expectInvariants } from '../support/expectations.js';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { addDays, dayOf, startOfDay } from '../../src/platform/values/calendar-days.js';
+import { addDays, dayOf, startOfDay } from '../../src/platform/values/time.js';
 import type { PolicyVersion } from '../../src/merchants/policy-version.entity.js';
 import { AdminCommandLine } from '../support/admin.js';
 import { atOnce, Client } from '../support/client.js';

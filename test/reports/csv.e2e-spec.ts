@@ -1,10 +1,11 @@
-import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { addDays, dayOf, firstOfNextMonth } from '../../src/platform/values/calendar-days.js';
+import { readFileSync } from 'node:fs';
 import { COLUMNS } from '../../src/platform/http/csv.js';
+import { dayOf, firstOfNextMonth } from '../../src/platform/values/time.js';
 import { aDocument, type TestMerchant } from '../support/factories.js';
-import { useAdmin } from '../support/use-admin.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
+import { addDays } from '../support/model/values.js';
+import { useAdmin } from '../support/use-admin.js';
 import { rowsOf } from '../support/wallets.js';
 
 describe('reports as CSV', () => {

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { addDays, dayOf, startOfDay } from '../../src/platform/values/calendar-days.js';
+import { addDays, dayOf, startOfDay } from '../../src/platform/values/time.js';
 import { aDocument, aUser, type TestMerchant } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
 import { useAdmin } from '../support/use-admin.js';

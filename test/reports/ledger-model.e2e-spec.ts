@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
-import { addDays } from '../../src/platform/values/calendar-days.js';
+import { addDays } from '../../src/platform/values/time.js';
 import { localDate } from '../support/days.js';
 import { expectInvariants } from '../support/expectations.js';
 import { aDocument, type TestMerchant } from '../support/factories.js';

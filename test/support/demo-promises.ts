@@ -1,7 +1,7 @@
 import { expect } from '@jest/globals';
-import { addDays, dayOf } from '../../src/platform/values/calendar-days.js';
-import { DOCUMENT, EMAIL, PASSWORD, STAFF } from '../../tools/demo.mjs';
+import { addDays, dayOf } from '../../src/platform/values/time.js';
 import { ZONE } from '../../tools/demo-plan.mjs';
+import { DOCUMENT, EMAIL, PASSWORD, STAFF } from '../../tools/demo.mjs';
 import { type Answer, Client } from './client.js';
 import type {
   Customer,

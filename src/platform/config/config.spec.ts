@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { ConfigError, loadConfig } from './config.js';
-import { signingSecrets } from './signing-secrets.js';
+import { ConfigError, loadConfig, signingSecrets } from './config.js';
 
 const SECRET = 'Zm9vYmFyYmF6cXV4MTIzNDU2Nzg5MGFiY2RlZg==';
 const environment = (variables: Record<string, string | undefined> = {}): Record<string, string | undefined> => ({

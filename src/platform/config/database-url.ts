@@ -5,7 +5,7 @@ import { isIP } from 'node:net';
 const SSL_MODES = ['DISABLED', 'REQUIRED', 'VERIFY_CA', 'VERIFY_IDENTITY'];
 const PARAMETERS = ['ssl-mode', 'ssl-ca', 'ssl-cert', 'ssl-key'];
 
-export interface DatabaseUrl {
+interface DatabaseUrl {
   host: string;
   port: number;
   username: string;

@@ -1,5 +1,4 @@
-import mysql2 from 'mysql2';
-import { type PoolOptions } from 'mysql2';
+import mysql2, { type PoolOptions } from 'mysql2';
 import { type DataSource, type DataSourceOptions } from 'typeorm';
 import { parseDatabaseUrl } from '../config/database-url.js';
 
@@ -7,7 +6,7 @@ import { parseDatabaseUrl } from '../config/database-url.js';
 const TIMEOUT_MS = 3000;
 
 /** Time limits of a connection. They are short for requests; the operator's commands and migrations have more time. */
-export interface ConnectionLimits {
+interface ConnectionLimits {
   /** Milliseconds after which the server interrupts a statement; 0 means never. MySQL only interrupts SELECT. */
   statementMs: number;
   /** Seconds that a statement waits for another one that changes the table's definition. */
@@ -28,7 +27,7 @@ const UNKNOWN_VARIABLE = 1193;
 const preparations = new WeakMap<object, Promise<void>>();
 
 /** Creates a pool whose connections do not depend on the server's defaults. */
-export function createPool(options: mysql2.PoolOptions, limits: ConnectionLimits): mysql2.Pool {
+export function createPool(options: PoolOptions, limits: ConnectionLimits): mysql2.Pool {
   const pool = mysql2.createPool(options);
   pool.on('connection', (connection) => {
     const preparation = prepare(connection, limits);

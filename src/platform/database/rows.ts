@@ -1,4 +1,4 @@
-import { type EntityManager, type DataSource, type EntityTarget, type ObjectLiteral } from 'typeorm';
+import { type DataSource, type EntityManager, type EntityTarget, type ObjectLiteral } from 'typeorm';
 import { type ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import { inColumn } from './by-merchant.js';
 
@@ -11,6 +11,10 @@ export function queryNamed<Row>(
   const [text, values] = manager.dataSource.driver.escapeQueryWithParameters(sql, parameters);
   return manager.query<Row[]>(text, values);
 }
+
+/** For `find`: locks rows, and waits for those that another transaction has locked, or leaves them out. */
+export const LOCKED = { mode: 'pessimistic_write' } as const;
+export const LOCKED_IF_FREE = { mode: 'pessimistic_write', onLocked: 'skip_locked' } as const;
 
 /** A row as the driver returns it, by column name. */
 export type Row = Record<string, unknown>;
@@ -48,7 +52,7 @@ export async function readInstant(
 }
 
 /** An SQL expression with its parameters. */
-export type Expression = readonly [sql: string, parameters: readonly unknown[]];
+type Expression = readonly [sql: string, parameters: readonly unknown[]];
 
 /**
  * Updates rows with one statement.

@@ -134,7 +134,7 @@ export interface SharedRequest<Key> {
 }
 
 /** How requests are sent. */
-export interface Sharing<Key, Value> {
+interface Sharing<Key, Value> {
   /**
    * Executes one or more requests, and returns the outcome of each.
    *

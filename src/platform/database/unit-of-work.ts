@@ -1,12 +1,29 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable, Logger } from '@nestjs/common';
 import { type PoolConnection } from 'mysql2';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Subject } from 'rxjs';
-import { DataSource, type EntityManager, type QueryRunner } from 'typeorm';
-import { type DomainEvent, DomainEvents, type Recorder } from '../values/domain-event.js';
+import {
+  Column,
+  DataSource,
+  Entity,
+  type EntityManager,
+  Index,
+  PrimaryGeneratedColumn,
+  type QueryRunner,
+} from 'typeorm';
+import { type By } from '../values/caller.js';
+import {
+  type DomainEvent,
+  DomainEvents,
+  isFeedEvent,
+  type NewFeedEvent,
+  type Recorder,
+} from '../values/domain-event.js';
+import { newId } from '../values/ids.js';
+import { ByColumn, IdColumn, InstantColumn, WordColumn } from './columns.js';
 import { prepared } from './data-source.js';
 import { isConnectionUnusable, isDiskFull, lockConflict, type LockConflict } from './errors.js';
-import { storeEvents } from './event-outbox.js';
+import { insertRows } from './rows.js';
 
 const ATTEMPTS = 6;
 const FIRST_PAUSE_MS = 10;
@@ -15,6 +32,7 @@ const FIRST_PAUSE_MS = 10;
 const GIVE_UP_AFTER_MS = 4000;
 
 type UseCase<T> = (manager: EntityManager, record: Recorder) => Promise<T>;
+type Work<T> = (runner: QueryRunner, recorded: DomainEvent[]) => Promise<T>;
 
 /** Runs use cases against the database, and retries them after a conflict with another transaction. */
 @Injectable()
@@ -38,15 +56,13 @@ export class UnitOfWork {
    * @param isRetried whether it is retried after a conflict with another transaction.
    */
   transaction<T>(useCase: UseCase<T>, isRetried = true): Promise<T> {
-    const attempt = (): Promise<T> =>
-      this.#run((runner, recorded) =>
-        inTransaction(runner, async (manager) => {
-          const result = await useCase(manager, (event) => recorded.push(event));
-          await storeEvents(manager, recorded);
-          return result;
-        }),
-      );
-    return isRetried ? this.#retryOnConflict(attempt) : attempt();
+    return this.#attempt(isRetried, (runner, recorded) =>
+      inTransaction(runner, async (manager) => {
+        const result = await useCase(manager, (event) => recorded.push(event));
+        await storeEvents(manager, recorded);
+        return result;
+      }),
+    );
   }
 
   /**
@@ -56,9 +72,7 @@ export class UnitOfWork {
    * @param isRetried whether it is retried after a conflict with another transaction.
    */
   statement<T>(useCase: UseCase<T>, isRetried = true): Promise<T> {
-    const attempt = (): Promise<T> =>
-      this.#run((runner, recorded) => useCase(runner.manager, (event) => recorded.push(event)));
-    return isRetried ? this.#retryOnConflict(attempt) : attempt();
+    return this.#attempt(isRetried, (runner, recorded) => useCase(runner.manager, (event) => recorded.push(event)));
   }
 
   /** Runs several reads on one consistent snapshot; for use cases that write nothing. */
@@ -74,7 +88,7 @@ export class UnitOfWork {
     return performance.now() - this.#diskFullAt;
   }
 
-  async #run<T>(work: (runner: QueryRunner, recorded: DomainEvent[]) => Promise<T>): Promise<T> {
+  async #run<T>(work: Work<T>): Promise<T> {
     const recorded: DomainEvent[] = [];
     const runner = await this.#connect();
     let result: T;
@@ -104,14 +118,14 @@ export class UnitOfWork {
     return runner;
   }
 
-  async #retryOnConflict<T>(attemptOnce: () => Promise<T>): Promise<T> {
+  async #attempt<T>(isRetried: boolean, work: Work<T>): Promise<T> {
     const startedAt = performance.now();
     for (let attempt = 1; ; attempt++) {
       try {
-        return await attemptOnce();
+        return await this.#run(work);
       } catch (error) {
         const reason = lockConflict(error);
-        if (reason === undefined) throw error;
+        if (reason === undefined || !isRetried) throw error;
         if (attempt === ATTEMPTS || performance.now() - startedAt > GIVE_UP_AFTER_MS) {
           this.#log.warn({ event: 'database_conflict_given_up', reason, attempt }, 'gave up after too many conflicts');
           throw error;
@@ -149,4 +163,40 @@ async function abandon(runner: QueryRunner, error: unknown): Promise<void> {
     // The runner has its connection already.
     ((await runner.connect()) as PoolConnection).destroy();
   }
+}
+
+/** A `NewFeedEvent` with its ID. It has no number in its merchant's feed yet. */
+@Entity('event_outbox')
+@Index('ix_event_outbox_merchant', ['merchantId', 'id'])
+export class OutboxRow {
+  @PrimaryGeneratedColumn({ name: 'id', type: 'bigint' })
+  id?: number;
+
+  @IdColumn('merchant_id')
+  merchantId!: string;
+
+  @IdColumn('event_id')
+  eventId!: string;
+
+  @WordColumn('type')
+  type!: NewFeedEvent['type'];
+
+  @IdColumn('subject_id')
+  subjectId!: string;
+
+  /** A text, because MySQL does not keep the order of members in JSON. */
+  @Column({ name: 'data', type: 'simple-json' })
+  data!: NewFeedEvent['data'];
+
+  @InstantColumn('occurred_at')
+  occurredAt!: Date;
+
+  @ByColumn('made_by', { nullable: true })
+  madeBy!: By;
+}
+
+/** Stores the events that belong in feeds, as the last statement of a use case's transaction. */
+export async function storeEvents(manager: EntityManager, recorded: readonly DomainEvent[]): Promise<void> {
+  const rows = recorded.filter(isFeedEvent).map((event) => ({ ...event, eventId: newId(event.occurredAt) }));
+  await insertRows(manager, OutboxRow, rows);
 }

@@ -8,7 +8,7 @@ import { DatabaseServer } from '../database/database-server.js';
 import { FairQueue, leavesHalf, queueForConnections } from '../values/fair-queue.js';
 import { unavailable } from '../values/problem.js';
 import { type AppRequest } from './app-request.js';
-import { SAFE_METHODS } from './body.js';
+import { SAFE_METHODS } from './guards.js';
 
 const COST = 'cost';
 type Cost = 'unlimited' | 'heavy' | 'change';
@@ -36,24 +36,23 @@ const CHANGES_PER_CONNECTION = 10;
  */
 @Injectable()
 export class Admission implements NestInterceptor {
-  readonly #light: FairQueue;
-  readonly #heavy: FairQueue;
-  readonly #changes: FairQueue;
-  readonly #public: FairQueue;
+  readonly #queues: Record<'light' | 'heavy' | 'change' | 'public', FairQueue>;
 
   constructor(
     private readonly reflector: Reflector,
     private readonly server: DatabaseServer,
     { DATABASE_POOL_SIZE: pool }: Config,
   ) {
-    this.#light = new FairQueue(pool * REQUESTS_PER_CONNECTION);
-    this.#heavy = queueForConnections(pool);
-    this.#changes = new FairQueue(pool * CHANGES_PER_CONNECTION, leavesHalf);
-    this.#public = new FairQueue(pool * REQUESTS_PER_CONNECTION, leavesHalf);
+    this.#queues = {
+      light: new FairQueue(pool * REQUESTS_PER_CONNECTION),
+      heavy: queueForConnections(pool),
+      change: new FairQueue(pool * CHANGES_PER_CONNECTION, leavesHalf),
+      public: new FairQueue(pool * REQUESTS_PER_CONNECTION, leavesHalf),
+    };
   }
 
   get load(): { running: number; waiting: number } {
-    const loads = [this.#light, this.#heavy, this.#changes, this.#public].map((queue) => queue.load);
+    const loads = Object.values(this.#queues).map((queue) => queue.load);
     return {
       running: loads.reduce((sum, { running }) => sum + running, 0),
       waiting: loads.reduce((sum, { waiting }) => sum + waiting, 0),
@@ -76,9 +75,8 @@ export class Admission implements NestInterceptor {
     };
     const cost = this.reflector.getAllAndOverride<Cost | undefined>(COST, [context.getHandler(), context.getClass()]);
     if (cost === 'unlimited') return handle();
-    if (request.user === undefined) return this.#public.run(networkOf(request.ip), handle);
-    const queue = { heavy: this.#heavy, change: this.#changes, light: this.#light }[cost ?? 'light'];
-    return queue.run(request.user.merchantId, handle);
+    if (request.user === undefined) return this.#queues.public.run(networkOf(request.ip), handle);
+    return this.#queues[cost ?? 'light'].run(request.user.merchantId, handle);
   }
 }
 

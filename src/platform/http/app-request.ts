@@ -1,5 +1,6 @@
-import { type Request } from 'express';
+import { type Request, type Response } from 'express';
 import { type Caller, type Permission } from '../values/caller.js';
+import { type Problem } from '../values/problem.js';
 
 /** A request, with what the service knows about it. */
 export interface AppRequest extends Request {
@@ -22,4 +23,19 @@ export interface AppRequest extends Request {
 /** RFC 6750, section 2.1. The scheme is not case-sensitive (RFC 9110, section 11.1). */
 export function bearerTokenOf(request: Request): string | undefined {
   return /^bearer +(.*)$/i.exec(request.headers.authorization ?? '')?.[1]?.trim();
+}
+
+export function sendProblem(request: AppRequest, response: Response, problem: Problem): void {
+  // All that is left is to close the connection.
+  if (response.headersSent) return void response.destroy();
+  response.locals.problemCode = problem.code;
+  response.status(problem.status).set(problem.headers).type('application/problem+json');
+  response.end(JSON.stringify(problem.toBody(request.path, request.id)));
+}
+
+/** The deadline may already have answered. */
+export function markCreated(response: Response, path: string, replayed: boolean): void {
+  if (response.headersSent) return;
+  response.setHeader('Location', path);
+  if (replayed) response.setHeader('Idempotency-Replayed', 'true');
 }

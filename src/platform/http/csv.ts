@@ -1,5 +1,5 @@
-import { localTime } from '../values/calendar-days.js';
 import { withPunctuation } from '../values/document.js';
+import { localTime } from '../values/time.js';
 
 /**
  * The columns of reports and lists by what they contain, with what they are called in Brazil. A column that is not here

@@ -8,12 +8,12 @@ import {
   SetMetadata,
 } from '@nestjs/common';
 import { ApiBearerAuth, ApiHeader, ApiParam, ApiSecurity, ApiTags } from '@nestjs/swagger';
+import { REQUESTS } from '../rate-limits/rate-limiter.js';
 import { type Caller, type Permission } from '../values/caller.js';
 import { readId } from '../values/ids.js';
 import { Problem } from '../values/problem.js';
 import { type AppRequest } from './app-request.js';
-import { RateLimit } from './rate-limit.guard.js';
-import { REQUESTS } from '../rate-limits/rate-limiter.js';
+import { RateLimit } from './guards.js';
 
 export const IS_PUBLIC = 'isPublic';
 

@@ -4,8 +4,7 @@ import { QueryFailedError } from 'typeorm';
 import { isUnavailable } from '../database/errors.js';
 import { maskDocuments } from '../values/document.js';
 import { Problem, unavailable } from '../values/problem.js';
-import { type AppRequest } from './app-request.js';
-import { sendProblem } from './responses.js';
+import { type AppRequest, sendProblem } from './app-request.js';
 
 /** Turns every error into a problem (RFC 9457). The details of a 500 are only logged. */
 @Catch()

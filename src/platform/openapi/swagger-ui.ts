@@ -1,8 +1,8 @@
+import { type INestApplication } from '@nestjs/common';
+import { type Request, type Response } from 'express';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { type INestApplication } from '@nestjs/common';
-import { type Request, type Response } from 'express';
 import { openApiDocument } from './document.js';
 
 declare const location: { origin: string };
@@ -22,7 +22,7 @@ export interface TriedRequest {
  * - The `external_id` of an example gets a suffix, the same until the page is loaded again. So the first click creates
  *   something, and the second one is the repeat of it.
  */
-export function completeTriedRequest(request: TriedRequest): TriedRequest {
+function completeTriedRequest(request: TriedRequest): TriedRequest {
   const { pathname, search } = new URL(request.url, location.origin);
   request.url = location.origin + pathname + search;
   if (typeof request.body === 'string') {

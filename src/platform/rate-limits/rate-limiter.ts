@@ -1,10 +1,9 @@
-import { createHmac, type KeyObject } from 'node:crypto';
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { type Redis } from 'ioredis';
+import { createHmac, type KeyObject } from 'node:crypto';
 import { type RateLimiterAbstract, RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import { Subject } from 'rxjs';
-import { Config } from '../config/config.js';
-import { derivedKeys } from '../config/signing-secrets.js';
+import { Config, derivedKeys } from '../config/config.js';
 import { Problem } from '../values/problem.js';
 
 /** How many requests or failures are allowed in a window of time, which starts with the first counted one. */
@@ -75,7 +74,7 @@ export function counterKey(secret: KeyObject, { name }: Quota, subject: string[]
 }
 
 /** A quota that is used up, and the time until its window ends. */
-export interface UsedUp {
+interface UsedUp {
   quota: Quota;
   msLeft: number;
 }

@@ -61,7 +61,7 @@ export interface FeedEventDetails {
   'wallet.debt_changed': { change: string };
 }
 
-export type FeedEventData<Type extends FeedEventType> = FeedEventDetails[Type] &
+type FeedEventData<Type extends FeedEventType> = FeedEventDetails[Type] &
   (Type extends 'order.created' ? { wallet?: never } : { wallet: WalletData });
 
 /** An event for a merchant's feed, which is stored in the transaction of its use case and then numbered. */

@@ -11,17 +11,58 @@ import { ApiExcludeController } from '@nestjs/swagger';
 import { type Request } from 'express';
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { Config } from '../config/config.js';
+import { DatabaseHealth, DatabaseKind, DatabaseServer } from '../database/database-server.js';
 import { Unlimited } from '../http/admission.js';
 import { bearerTokenOf } from '../http/app-request.js';
 import { Public } from '../http/decorators.js';
-import { Problem } from '../values/problem.js';
+import { Drain } from '../http/http-server.js';
+import { Problem, unavailable } from '../values/problem.js';
 import { Metrics } from './metrics.js';
+
+/** The service is healthy. Otherwise the response is a problem with status 503. */
+const OK: { status: string; warnings?: string[] } = { status: 'ok' };
+
+@ApiExcludeController()
+@Public()
+@Unlimited()
+@Controller('health')
+export class HealthController {
+  constructor(
+    private readonly database: DatabaseHealth,
+    private readonly server: DatabaseServer,
+    private readonly kind: DatabaseKind,
+    private readonly drain: Drain,
+  ) {}
+
+  /** Returns 200 while the process runs. It does not check the database. */
+  @Get('live')
+  getLiveness(): typeof OK {
+    return OK;
+  }
+
+  /**
+   * Returns 200 if the database is reachable, accepts changes and has the time of this machine, all migrations have
+   * been applied, and the service is not shutting down. Otherwise it returns 503.
+   */
+  @Get('ready')
+  async getReadiness(): Promise<typeof OK> {
+    if (this.drain.isDraining) throw unavailable(new Error('shutting down'));
+    try {
+      await this.database.check();
+      await this.kind.check();
+    } catch (error) {
+      throw error instanceof Problem ? error : unavailable(error);
+    }
+    const { warnings } = this.server;
+    return warnings.length === 0 ? OK : { ...OK, warnings };
+  }
+}
 
 const CHALLENGE = { 'www-authenticate': 'Bearer realm="metrics"' };
 
 /** Requires METRICS_TOKEN as a bearer token, if it is configured. */
 @Injectable()
-export class MetricsTokenGuard implements CanActivate {
+class MetricsTokenGuard implements CanActivate {
   constructor(private readonly config: Config) {}
 
   canActivate(context: ExecutionContext): boolean {

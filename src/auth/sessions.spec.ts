@@ -1,7 +1,7 @@
-import { createSecretKey, type KeyObject } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { digest, looksIssued, looksLikeRefreshToken, randomPair, successorOf, tokenKeys } from './tokens.js';
+import { createSecretKey, type KeyObject } from 'node:crypto';
+import { digest, looksIssued, looksLikeRefreshToken, randomPair, successorOf, tokenKeys } from './sessions.service.js';
 
 const SECRET = 'a-signing-secret-of-the-tests-alone-0123456789';
 const UUID_V4 = '[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}';

@@ -1,12 +1,16 @@
-import { promisify } from 'node:util';
+import { type CanActivate, type ExecutionContext, Injectable, SetMetadata } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
 import express, { type Response } from 'express';
-import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
+import { promisify } from 'node:util';
+import { Config } from '../config/config.js';
+import { networkOf } from '../config/network.js';
+import { type Quotas, RateLimiter, SANDBOX_STORAGE } from '../rate-limits/rate-limiter.js';
 import { Problem } from '../values/problem.js';
 import { type AppRequest } from './app-request.js';
-import { startBodyDeadline, startDeadline } from './middleware.js';
+import { startBodyDeadline, startDeadline } from './http-server.js';
 import { refuseUnexpectedBody, refuseUnexpectedQuery } from './validation.pipe.js';
 
-export const MAX_BYTES = 256 * 1024;
+const MAX_BYTES = 256 * 1024;
 
 /** Invalid bytes would become U+FFFD, which makes different IDs equal. */
 const UTF_8 = new TextDecoder('utf-8', { fatal: true });
@@ -30,7 +34,7 @@ export class BodyGuard implements CanActivate {
 
 /** Reads a JSON body in UTF-8 into `request.body`; undefined if there is none. Express would not refuse other bytes. */
 async function readJsonBody(request: AppRequest, response: Response): Promise<void> {
-  if (!hasBody(request)) return;
+  if (lengthOf(request) === 0) return;
   refuseUnreadableBody(request);
   startBodyDeadline(request, response);
   try {
@@ -67,9 +71,9 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** RFC 9112, section 6.3: a request with a body has one of these two header fields. */
-function hasBody({ headers }: AppRequest): boolean {
-  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+/** RFC 9112, section 6.3: a body has one of these two header fields. Without a length, it may be the largest. */
+function lengthOf({ headers }: AppRequest): number {
+  return Number(headers['content-length'] ?? (headers['transfer-encoding'] === undefined ? 0 : MAX_BYTES));
 }
 
 /** Refuses a body that the headers already show to be unreadable, before it arrives. */
@@ -78,7 +82,7 @@ function refuseUnreadableBody(request: AppRequest): void {
     throw unsupported(request.headers['content-type'] ?? 'none');
   const encoding = request.headers['content-encoding'] ?? 'identity';
   if (encoding.trim().toLowerCase() !== 'identity') throw compressed(encoding);
-  if (Number(request.headers['content-length'] ?? 0) > MAX_BYTES) throw tooLarge();
+  if (lengthOf(request) > MAX_BYTES) throw tooLarge();
 }
 
 /** JSON must be in UTF-8 (RFC 8259, section 8.1). */
@@ -103,3 +107,38 @@ const compressed = (encoding: string): Problem =>
     detail: `a request body must not be compressed; content-encoding: ${encoding.slice(0, 100)}`,
     headers: { 'accept-encoding': 'identity' },
   });
+
+const QUOTAS = 'quotas';
+
+/**
+ * Limits the requests to a route or a controller: per API user, or per network if the route needs no access token.
+ * Routes with the same quotas share one count per caller. On a route, it replaces that of the controller.
+ */
+export function RateLimit(quotas: Quotas): MethodDecorator & ClassDecorator {
+  return SetMetadata(QUOTAS, quotas);
+}
+
+/** Counts a request under the quotas of its route, if any. Runs after the guard that authenticates the caller. */
+@Injectable()
+export class RateLimitGuard implements CanActivate {
+  constructor(
+    private readonly reflector: Reflector,
+    private readonly config: Config,
+    private readonly limiter: RateLimiter,
+  ) {}
+
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    const targets = [context.getHandler(), context.getClass()];
+    const quotas = this.reflector.getAllAndOverride<Quotas | undefined>(QUOTAS, targets);
+    if (quotas === undefined) return true;
+    const request = context.switchToHttp().getRequest<AppRequest>();
+    const { user, ip, method } = request;
+    const network = ['network', networkOf(ip)];
+    await this.limiter.count(quotas(this.config), user === undefined ? network : ['user', user.apiUserId]);
+    const bytes = lengthOf(request);
+    // A body that is too large is not read.
+    if (SAFE_METHODS.includes(method) || bytes > MAX_BYTES) return true;
+    await this.limiter.count(SANDBOX_STORAGE(this.config), network, Math.ceil(bytes / 1024) || 1);
+    return true;
+  }
+}

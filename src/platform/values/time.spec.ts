@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from '@jest/globals';
-import { addDays, dayOf, isTimeZone, startOfDay } from './calendar-days.js';
+import { addDays, dayOf, isTimeZone, startOfDay } from './time.js';
 
 const at = (text: string): Date => new Date(text);
 

@@ -1,7 +1,7 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { type Response } from 'express';
 import { type AppRequest } from './app-request.js';
-import { assignRequestId } from './middleware.js';
+import { assignRequestId } from './http-server.js';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
