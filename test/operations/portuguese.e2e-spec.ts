@@ -93,7 +93,7 @@ const unfit = (sentence: string, members: string[]): boolean =>
   /[`"_]/.test(sentence.replace(/\{\w+\}/g, '')) ||
   [...sentence.matchAll(/\{(\w+)\}/g)].some(([, name]) => !members.includes(name ?? ''));
 
-const ORDER_DTO = 'src/orders/dto/order.dto.ts';
+const ORDER_DTO = 'src/orders/order.dto.ts';
 const TABLES: [heading: string, words: string[], members: string[]][] = [
   ['`limited_by` do resgate', [...LIMITED_BY], membersIn(ORDER_DTO)],
   ['`limited_by` do cashback a receber', [...EARN_LIMITED_BY], membersIn(ORDER_DTO)],
