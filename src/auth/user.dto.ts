@@ -1,5 +1,6 @@
 import { ApiProperty, PickType } from '@nestjs/swagger';
 import { IsBoolean, IsEmail, IsNotEmpty, IsString } from 'class-validator';
+import { PageOf } from '../platform/http/page-query.dto.js';
 import { IsText, IsWordList, rule } from '../platform/http/validators.js';
 import { ApiId, InOrder } from '../platform/openapi/decorators.js';
 import { isOperatorName, type Permission, PERMISSIONS } from '../platform/values/caller.js';
@@ -109,12 +110,7 @@ export class MeDto {
 }
 
 /** A page of the merchant's API users, oldest first. */
-export class UserPageDto {
-  readonly data!: UserDto[];
-
-  /** The `cursor` for the next page; null on the last page. */
-  readonly next_cursor!: string | null;
-}
+export class UserPageDto extends PageOf(UserDto) {}
 
 /** A change of the caller's own password. */
 export class ChangePasswordDto {

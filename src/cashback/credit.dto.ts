@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import { Column } from '../platform/http/csv.js';
-import { ListQueryDto } from '../platform/http/page-query.dto.js';
+import { ListQueryDto, PageOf } from '../platform/http/page-query.dto.js';
 import { IsCallerId, IsDay } from '../platform/http/validators.js';
 import { ApiId, ApiMoney, InOrder } from '../platform/openapi/decorators.js';
 
@@ -85,12 +85,7 @@ export class CreditDto {
 }
 
 /** A page of a wallet's open credits, earliest expiry first. */
-export class CreditPageDto {
-  readonly data!: CreditDto[];
-
-  /** The `cursor` for the next page; null on the last page. */
-  readonly next_cursor!: string | null;
-}
+export class CreditPageDto extends PageOf(CreditDto) {}
 
 /** Filters for the open credits of all customers. A credit must match all of them. */
 export class ListCreditsDto extends ListQueryDto {
@@ -124,12 +119,7 @@ export class CustomerCreditDto extends CreditDto {
 }
 
 /** A page of all customers' credits, earliest expiry first. With `store`, it can be empty although more follow. */
-export class CustomerCreditPageDto {
-  readonly data!: CustomerCreditDto[];
-
-  /** The `cursor` for the next page; null on the last page. */
-  readonly next_cursor!: string | null;
-}
+export class CustomerCreditPageDto extends PageOf(CustomerCreditDto) {}
 
 /** The columns of the list as CSV. */
 export const CREDIT_COLUMNS: readonly Column[] = [

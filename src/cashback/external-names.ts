@@ -8,14 +8,14 @@ interface Named {
 }
 
 /** What the merchant calls a refund and its order. */
-export interface RefundName {
+interface RefundName {
   externalId: string;
   orderId: string;
   orderExternalId: string;
 }
 
 /** What the merchant knows of a grant. */
-export interface GrantName {
+interface GrantName {
   externalId: string;
   reason: string | null;
 }

@@ -2,7 +2,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import { ByDto } from '../platform/http/by.dto.js';
 import { Column } from '../platform/http/csv.js';
-import { CreatedQueryDto } from '../platform/http/page-query.dto.js';
+import { CreatedQueryDto, PageOf } from '../platform/http/page-query.dto.js';
 import { present } from '../platform/http/present.js';
 import {
   ApiMetadata,
@@ -192,12 +192,7 @@ export class ListGrantsDto extends CreatedQueryDto {
 }
 
 /** A page of grants, newest first. */
-export class GrantPageDto {
-  readonly data!: GrantDto[];
-
-  /** The `cursor` for the next page; null on the last page. */
-  readonly next_cursor!: string | null;
-}
+export class GrantPageDto extends PageOf(GrantDto) {}
 
 /** Why a grant is voided. The body is optional. */
 export class VoidGrantDto {

@@ -43,7 +43,7 @@ export function eligibleBounds(
  * Returns the eligible part of a refund that does not say what it concerns: the share of the order that is eligible,
  * within the bounds.
  */
-export function proportionalEligibleCents(order: RefundedOrder, amountCents: number): number {
+function proportionalEligibleCents(order: RefundedOrder, amountCents: number): number {
   const { minimumCents, maximumCents } = eligibleBounds(order, amountCents);
   const eligibleAt = (refundedCents: number): number =>
     Number((BigInt(eligibleTotal(order)) * BigInt(refundedCents)) / BigInt(order.totalCents));

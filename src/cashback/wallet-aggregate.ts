@@ -38,7 +38,7 @@ interface WalletRefund {
 }
 
 /** What is moved to another customer's wallet. */
-export interface MovedCredit {
+interface MovedCredit {
   amountCents: number;
   validity: Validity;
   store: string | null;

@@ -179,10 +179,10 @@ async function loadEarliest(manager: EntityManager, uncovered: Uncovered[]): Pro
 }
 
 /** The position after which a page of open credits starts. */
-export type CreditPosition = Pick<Credit, 'seq' | 'expiresAt'>;
+type CreditPosition = Pick<Credit, 'seq' | 'expiresAt'>;
 
 /** A page of the credits of a wallet. */
-export interface OpenCreditsPage {
+interface OpenCreditsPage {
   wallet: Pick<Wallet, 'id' | 'merchantId'>;
   now: Date;
   after?: CreditPosition | undefined;
@@ -196,7 +196,7 @@ export interface OpenCreditsPage {
  * wallet of its own. Many credits can have the same expiry, so the rest of that expiry and the later ones are two
  * ranges of the index.
  */
-export async function openCredits(manager: EntityManager, pages: readonly OpenCreditsPage[]): Promise<Credit[][]> {
+async function openCredits(manager: EntityManager, pages: readonly OpenCreditsPage[]): Promise<Credit[][]> {
   const columns = creditColumns(manager);
   const parameters: unknown[] = [];
   const selects = pages.flatMap(({ wallet, now, after, limit, availableOnly }) => {

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { type EntityManager, In, MoreThan } from 'typeorm';
+import { type EntityManager, MoreThan } from 'typeorm';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import { ALL_MERCHANTS } from '../platform/database/by-merchant.js';
-import { Lists, loadFound, type PageRequest } from '../platform/database/lists.js';
+import { entitiesOf, Lists, type PageRequest } from '../platform/database/lists.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { notFound } from '../platform/values/problem.js';
 import { Clock } from '../platform/values/time.js';
@@ -71,10 +71,11 @@ export class WalletReadsService {
         instant: 'expires_at',
         number: 'seq',
         order: 'ASC',
+        whole: Credit,
         ranges: [{ index: 'ix_cashback_credits_expiry', prefix: [['wallet_id = ?', walletId], ['is_open = 1']] }],
         period: { from: this.clock.now(merchantId).getTime() + 1, to: Infinity },
         present: async (_, found) => {
-          const credits = await loadFound(manager, Credit, merchantId, found);
+          const credits = entitiesOf(manager, Credit, found);
           const names = await readNames(manager, merchantId, credits.map(nameable));
           return credits.map((credit) => toCreditDto(credit, names, timeZone));
         },
@@ -104,12 +105,11 @@ export class WalletReadsService {
         name: `entries ${walletId}`,
         table: 'cashback_entries',
         number: 'seq',
-        id: 'seq',
         order: 'DESC',
+        whole: Entry,
         ranges: [{ index: 'PRIMARY', prefix: [['wallet_id = ?', walletId]] }],
         present: async (_, found) => {
-          const where = { walletId, merchantId, seq: In(found.map(({ tie }) => tie)) };
-          const entries = await manager.find(Entry, { where, order: { seq: 'DESC' } });
+          const entries = entitiesOf(manager, Entry, found);
           const names = await readNames(manager, merchantId, entries);
           return entries.map((entry) => toEntryDto(entry, names));
         },

@@ -25,7 +25,7 @@ export const AVAILABLE = `(
 export const availableParameters = (now: Date): Date[] => [now, now, now];
 
 /** Centavos that are not available yet. The parameter is the current instant. */
-export const PENDING = `(w.pending_cents - ${passed('released', RELEASED)})`;
+const PENDING = `(w.pending_cents - ${passed('released', RELEASED)})`;
 
 /**
  * Centavos that a customer can spend if no date has changed them since the wallet was last written, else NULL. The

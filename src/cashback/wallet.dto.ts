@@ -2,7 +2,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import { ByDto, byOf } from '../platform/http/by.dto.js';
 import { Column } from '../platform/http/csv.js';
-import { ListQueryDto } from '../platform/http/page-query.dto.js';
+import { ListQueryDto, PageOf } from '../platform/http/page-query.dto.js';
 import { present } from '../platform/http/present.js';
 import { IsDocument, IsMoney } from '../platform/http/validators.js';
 import { ApiId, ApiMoney, InOrder } from '../platform/openapi/decorators.js';
@@ -157,12 +157,7 @@ export class CustomerDto {
 }
 
 /** A page of customers, by the ID of their wallet. It can be empty although more follow. */
-export class CustomerPageDto {
-  readonly data!: CustomerDto[];
-
-  /** The `cursor` for the next page; null on the last page. */
-  readonly next_cursor!: string | null;
-}
+export class CustomerPageDto extends PageOf(CustomerDto) {}
 
 /** A ledger entry of a wallet. It never changes. */
 @InOrder()
@@ -250,12 +245,7 @@ export class EntryDto {
 }
 
 /** A page of a wallet's statement, newest first. */
-export class EntryPageDto {
-  readonly data!: EntryDto[];
-
-  /** The `cursor` for the next page; null on the last page. */
-  readonly next_cursor!: string | null;
-}
+export class EntryPageDto extends PageOf(EntryDto) {}
 
 export function toWalletDto(wallet: WalletSummary, timeZone: string): WalletDto {
   const { document, nextRelease: next } = wallet;

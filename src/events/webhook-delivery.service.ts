@@ -248,7 +248,7 @@ export interface Sent {
 }
 
 /** Sends events to an endpoint's URL, one request after another over one connection. */
-export class Channel {
+class Channel {
   readonly #url: URL;
   readonly #agent: http.Agent;
 

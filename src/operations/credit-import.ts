@@ -214,7 +214,7 @@ class Progress {
 const REMEMBERED = 50_000;
 
 /** What happened to a line: its grant is new, it existed before, or the line has errors. */
-export type LineOutcome = 'granted' | 'existing' | string[];
+type LineOutcome = 'granted' | 'existing' | string[];
 
 /** A line of a file with a grant. */
 export interface GrantLine {
@@ -223,7 +223,7 @@ export interface GrantLine {
 }
 
 /** The first line of the file without errors that has an external ID. */
-export interface FirstLine {
+interface FirstLine {
   number: number;
   digest: string;
 }

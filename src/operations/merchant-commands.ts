@@ -130,7 +130,7 @@ const OPTION_NAMES = new Map(
   RULE_ENTRIES.filter(([, { kind }]) => kind !== 'rates').map(([name]) => [name.replace(/(Cents|Bps)$/, ''), name]),
 );
 
-export type PolicyOptions = { earnRate?: EarnRates } & Record<string, unknown>;
+type PolicyOptions = { earnRate?: EarnRates } & Record<string, unknown>;
 
 const PARSERS: Record<
   Exclude<Rule['kind'], 'rates'>,
@@ -146,7 +146,7 @@ const EARN_RATES_HELP =
   'share of the paid amount that is earned as cashback, such as 5% or 500bps; pix=7% is the share for one payment method. May be repeated; with `set`, the shares given for methods replace all existing ones';
 
 /** An option for each rule: what the rule says, in the words of a command line. */
-export function withPolicyOptions(command: Command): Command {
+function withPolicyOptions(command: Command): Command {
   command.option('--earn-rate <rate>', EARN_RATES_HELP, earnRate);
   for (const [name, rule] of RULE_ENTRIES) {
     if (rule.kind === 'rates' || name === 'earnRateBps') continue;

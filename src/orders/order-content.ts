@@ -22,7 +22,7 @@ export interface OrderPaymentMethod {
 }
 
 /** The part of an order that an amendment replaces. As in its column, an absent member is null. */
-export interface AmendableContent {
+interface AmendableContent {
   store: string | null;
   totalCents: number;
   /** Null if the whole total is eligible. */

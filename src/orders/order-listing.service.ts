@@ -11,7 +11,7 @@ import { toOrderDto } from './order.dto.js';
 import { Order } from './order.entity.js';
 
 /** The orders to list. With `document`, only the status is a filter, and the request has its members in its body. */
-export type OrderFilter = ListOrdersDto & Partial<Pick<SearchOrdersDto, 'document'>>;
+type OrderFilter = ListOrdersDto & Partial<Pick<SearchOrdersDto, 'document'>>;
 
 /** What a list is sorted by, and the filters of that instant. */
 const SORTS = {

@@ -1,11 +1,11 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional, IsString } from 'class-validator';
-import { CreatedQueryDto } from '../platform/http/page-query.dto.js';
+import { CreatedQueryDto, PageOf } from '../platform/http/page-query.dto.js';
 import {
   IsCallerId,
+  IsDocument,
   IsInstant,
   IsQueryWords,
-  IsDocument,
   IsWholeNumber,
   IsWordList,
 } from '../platform/http/validators.js';
@@ -61,12 +61,10 @@ export class ListOrdersDto extends CreatedQueryDto {
  * A page of orders, the latest creation, change or completion first. It has at most `limit` orders and 1 MiB, but at
  * least one order if any is left.
  */
-export class OrderPageDto {
-  readonly data!: OrderDto[];
-
-  /** The `cursor` for the next page; null on the last page. It stays valid if orders are added. */
-  readonly next_cursor!: string | null;
-}
+export class OrderPageDto extends PageOf(
+  OrderDto,
+  'The `cursor` for the next page; null on the last page. It stays valid if orders are added.',
+) {}
 
 /** The customer whose orders to list, and the page. They are in the body, because a URL must not contain a document. */
 export class SearchOrdersDto {

@@ -2,6 +2,7 @@ import { ApiProperty, PickType } from '@nestjs/swagger';
 import { ArrayMinSize, IsBoolean, IsOptional, ValidateIf } from 'class-validator';
 import { ByDto } from '../platform/http/by.dto.js';
 import { Column } from '../platform/http/csv.js';
+import { PageOf } from '../platform/http/page-query.dto.js';
 import { present } from '../platform/http/present.js';
 import {
   ApiMetadata,
@@ -213,12 +214,7 @@ export class RefundQuoteDto extends PickType(RefundDto, [
 ]) {}
 
 /** A page of refunds, newest first. */
-export class RefundPageDto {
-  readonly data!: RefundDto[];
-
-  /** The `cursor` for the next page; null on the last page. */
-  readonly next_cursor!: string | null;
-}
+export class RefundPageDto extends PageOf(RefundDto) {}
 
 /** Builds the response for what a refund does. */
 export const toRefundQuoteDto = (amounts: RefundEffects): RefundQuoteDto => ({

@@ -1,5 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { ByDto } from '../platform/http/by.dto.js';
+import { PageOf } from '../platform/http/page-query.dto.js';
 import { ApiId, InOrder } from '../platform/openapi/decorators.js';
 import { AMOUNT_PATTERN } from '../platform/values/money.js';
 
@@ -55,9 +56,4 @@ export class TimelineLineDto {
 }
 
 /** A page of an order's timeline, oldest first. */
-export class TimelinePageDto {
-  readonly data!: TimelineLineDto[];
-
-  /** The `cursor` for the next page; null on the last page. */
-  readonly next_cursor!: string | null;
-}
+export class TimelinePageDto extends PageOf(TimelineLineDto) {}

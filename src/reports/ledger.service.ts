@@ -29,7 +29,7 @@ export function refuseMany(rows: readonly unknown[], parameter: string): void {
 }
 
 /** The orders that were completed in a part of time, and how many customers these have now. */
-export interface OrderCounts {
+interface OrderCounts {
   orders: number;
   customers: number;
 }
@@ -62,7 +62,7 @@ export async function countOrders(
   );
 }
 
-export const NO_ORDERS: OrderCounts = { orders: 0, customers: 0 };
+const NO_ORDERS: OrderCounts = { orders: 0, customers: 0 };
 
 const ZERO_CENTS = {
   opening: 0,

@@ -53,7 +53,7 @@ interface Declaration<Name extends string, Measure extends string> {
 }
 
 /** The sums of rows of a merchant by local day: what reports read instead of the rows. */
-export class DaySums<Name extends string, Measure extends string> {
+class DaySums<Name extends string, Measure extends string> {
   constructor(private readonly declared: Declaration<Name, Measure>) {}
 
   /**

@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { COLUMNS } from '../../src/platform/http/csv.js';
-import { dayOf, firstOfNextMonth } from '../../src/platform/values/time.js';
+import { addDays, dayOf, firstOfNextMonth } from '../../src/platform/values/time.js';
 import { aDocument, type TestMerchant } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
-import { addDays } from '../support/model/values.js';
+
 import { useAdmin } from '../support/use-admin.js';
 import { rowsOf } from '../support/wallets.js';
 

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { dayOf } from '../../src/platform/values/time.js';
+import { addDays, dayOf, startOfDay } from '../../src/platform/values/time.js';
 import { SumsService } from '../../src/reports/sums.service.js';
 import { numberEvents } from '../support/events.js';
 import { expectInvariants, findingsOf } from '../support/expectations.js';
 import { aDocument, type TestMerchant } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
-import { addDays, startOfDay } from '../support/model/values.js';
+
 import { type Service, startService } from '../support/service.js';
 import { useService } from '../support/use-service.js';
 import { rowsOf } from '../support/wallets.js';

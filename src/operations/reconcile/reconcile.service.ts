@@ -35,7 +35,7 @@ export interface Reconciliation extends Progress {
 }
 
 /** Receives findings and progress during the check. */
-export interface Observer {
+interface Observer {
   onFinding?: (finding: Finding) => void;
   onProgress?: (progress: Progress) => void;
 }

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { type EntityManager, type EntityTarget, type FindOptionsWhere, In } from 'typeorm';
-import { LAST_INSTANT_MS } from '../values/time.js';
+import { type EntityManager, type EntityTarget, type FindOptionsWhere, In, ObjectLiteral } from 'typeorm';
 import { validationFailed } from '../values/problem.js';
+import { LAST_INSTANT_MS } from '../values/time.js';
+import { columnNames, toEntity } from './rows.js';
 import { UnitOfWork } from './unit-of-work.js';
 
 /** The page of a list to return: at most `limit` rows, after the one that `cursor` points to. */
@@ -67,6 +68,8 @@ export interface List<Dto> {
   timeZone?: string;
   /** Where the request has its cursor; by default, in the parameter `cursor`. */
   place?: { pointer: string };
+  /** What the rows are, if they are small: then `present` gets all columns, and need not load them. */
+  whole?: EntityTarget<ObjectLiteral>;
   /** Returns those of the rows that belong to the list, if no index selects them. */
   select?: (manager: EntityManager, rows: readonly Found[]) => Promise<readonly Found[]>;
   /** Returns how many of the rows fit into a page, at least one: they can be large. */
@@ -192,7 +195,7 @@ async function findRows<Dto>(
   after: Found | undefined,
   count: number,
 ): Promise<Found[]> {
-  const selects = list.ranges.flatMap((range) => selectsOf(merchantId, list, range, after, count));
+  const selects = list.ranges.flatMap((range) => selectsOf(manager, merchantId, list, range, after, count));
   if (selects.length === 0) return [];
   const sorted = [...(list.instant === undefined ? [] : ['sorted_at']), 'tie'].map((key) => `${key} ${list.order}`);
   const union = selects.map(([sql]) => sql).join(' UNION ALL ');
@@ -204,6 +207,7 @@ async function findRows<Dto>(
 
 /** `(created_at, id) < (?, ?)` becomes two statements, because servers do not read it as two ranges of the index. */
 function selectsOf<Dto>(
+  manager: EntityManager,
   merchantId: string,
   list: List<Dto>,
   { index, prefix }: IndexRange,
@@ -211,7 +215,8 @@ function selectsOf<Dto>(
   count: number,
 ): Condition[] {
   const { table, order, instant, id = 'id', number: tie = id, period = { from: -Infinity, to: Infinity } } = list;
-  const columns = [`${id} AS id`, `${tie} AS tie`, ...(instant === undefined ? [] : [`${instant} AS sorted_at`])];
+  const own = list.whole === undefined ? [`${id} AS id`] : columnNames(manager, list.whole);
+  const columns = [...own, `${tie} AS tie`, ...(instant === undefined ? [] : [`${instant} AS sorted_at`])];
   const sort = [...(instant === undefined ? [] : [instant]), tie].map((column) => `${column} ${order}`);
   const select = (conditions: Condition[]): Condition => {
     const all: Condition[] = [['merchant_id = ?', merchantId], ...prefix, ...conditions];
@@ -234,6 +239,13 @@ function selectsOf<Dto>(
     select(between(order === 'DESC' ? { ...period, to: at } : { ...period, from: at + 1 })),
   ];
 }
+
+/** Returns the rows of a list of whole entities. */
+export const entitiesOf = <T extends ObjectLiteral>(
+  manager: EntityManager,
+  target: EntityTarget<T>,
+  found: readonly Found[],
+): T[] => found.map((row) => toEntity(manager, target, { ...row }));
 
 /** Loads rows that were found, in their order. */
 export async function loadFound<T extends { id: string; merchantId: string }>(

@@ -196,7 +196,7 @@ export class OutboxRow {
 }
 
 /** Stores the events that belong in feeds, as the last statement of a use case's transaction. */
-export async function storeEvents(manager: EntityManager, recorded: readonly DomainEvent[]): Promise<void> {
+async function storeEvents(manager: EntityManager, recorded: readonly DomainEvent[]): Promise<void> {
   const rows = recorded.filter(isFeedEvent).map((event) => ({ ...event, eventId: newId(event.occurredAt) }));
   await insertRows(manager, OutboxRow, rows);
 }

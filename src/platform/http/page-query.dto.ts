@@ -1,3 +1,5 @@
+import { type Type } from '@nestjs/common';
+import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional, IsString } from 'class-validator';
 import { type CreatedPageRequest, type PageRequest } from '../database/lists.js';
 import type { CsvLocale } from './csv.js';
@@ -46,4 +48,16 @@ export class CreatedQueryDto extends ListQueryDto implements CreatedPageRequest 
   @IsOptional()
   @IsInstant()
   readonly created_to?: string;
+}
+
+/** A page of a list: a class for a DTO to extend. @param type of the elements. */
+export function PageOf<Dto>(type: Type<Dto>, nextCursor = 'The `cursor` for the next page; null on the last page.') {
+  class PageDto {
+    readonly data!: Dto[];
+
+    readonly next_cursor!: string | null;
+  }
+  ApiProperty({ type, isArray: true })(PageDto.prototype, 'data');
+  ApiProperty({ type: String, nullable: true, description: nextCursor })(PageDto.prototype, 'next_cursor');
+  return PageDto;
 }

@@ -8,7 +8,7 @@ type Snake<Name extends string> = Name extends `${infer First}${infer Rest}`
   : '';
 
 /** `external_id` of `externalId`, `amount` of `amountCents`, `earn_rate` of `earnRateBps`. */
-export type MemberOf<Name extends string> = Name extends `${infer Bare}${'Cents' | 'Bps'}` ? Snake<Bare> : Snake<Name>;
+type MemberOf<Name extends string> = Name extends `${infer Bare}${'Cents' | 'Bps'}` ? Snake<Bare> : Snake<Name>;
 
 /** How a response shows the value of a name: who made a change (`…By`), and metadata that is empty, not null. */
 type Shown<Name, Value> = Name extends `${string}${'Cents' | 'Bps'}`

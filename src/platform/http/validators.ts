@@ -231,7 +231,7 @@ export const documentFault: FaultOf = (value) => {
   return 'must be a CPF of 11 digits or a CNPJ of 14 characters (twelve digits or capital letters, then two digits)';
 };
 
-export const instantFault: FaultOf = (value) => {
+const instantFault: FaultOf = (value) => {
   if (isInstant(value)) return undefined;
   if (typeof value === 'string' && isInstant(`${value}Z`)) return 'must end with Z, or with an offset such as -03:00';
   if (typeof value === 'string' && isInstant(value.replace(' ', '+'))) return 'must have "+" encoded as %2B';

@@ -78,7 +78,7 @@ const ALLOWED_ATTRIBUTES = new Set([
  * Removes from each span what must not be exported: attributes that are not in the list, the caller's `tracestate`, and
  * error messages, because those of the database contain values. The log has them, masked, under the request ID.
  */
-export function redact(next: SpanProcessor): SpanProcessor {
+function redact(next: SpanProcessor): SpanProcessor {
   return {
     onStart: (span: Span, context) => next.onStart(span, context),
     onEnd: (span: ReadableSpan) => {

@@ -194,7 +194,7 @@ const COMMON: ProblemCode[] = [
  * Describes the problems of all operations: what is particular to an operation by status, and what every operation can
  * return in one shared `default` response. All are a `Problem`, so that a client handles them in one function.
  */
-export function describeProblems({ components = {} }: OpenAPIObject, operations: Operation[]): void {
+function describeProblems({ components = {} }: OpenAPIObject, operations: Operation[]): void {
   // A live service has no operation with the problems of a sandbox.
   const possible = CODES.filter(
     (code) => COMMON.includes(code) || operations.some((operation) => operation['x-problems']?.includes(code)),
