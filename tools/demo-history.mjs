@@ -40,7 +40,7 @@ const { OrderExpiryService } = await built('orders/order-expiry.service');
 const { OrderLifecycleService } = await built('orders/order-lifecycle.service');
 const { OrdersService } = await built('orders/orders.service');
 const { RefundsService } = await built('orders/refunds.service');
-const { LedgerSumsService } = await built('reports/ledger-sums.service');
+const { SumsService } = await built('reports/sums.service');
 const { DeliveryService } = await built('events/webhook-delivery.service');
 const { WebhookEndpointsService } = await built('events/webhook-endpoints.service');
 
@@ -200,7 +200,7 @@ async function close() {
   await grant({ document: DOCUMENT, reason: 'Boas-vindas', amount: 80 });
   await sweep();
   // These can be late.
-  await sweep([services.get(RetentionService), services.get(LedgerSumsService)]);
+  await sweep([services.get(RetentionService), services.get(SumsService)]);
   const owner = { merchantId, name: 'Dona Ana', email: EMAIL, permissions: [...PERMISSIONS] };
   await apiUsers.create(owner, PASSWORD);
   for (const email of [EMAIL, ...STAFF.map((user) => user.email)])
