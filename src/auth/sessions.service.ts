@@ -124,7 +124,7 @@ export class SessionsService {
     private readonly clock: Clock,
   ) {
     this.#keys = tokenKeys(config);
-    this.#tokens = shared.create('tokens', (manager, hashes) => liveTokens(manager, hashes, clock.now()));
+    this.#tokens = shared.createStatement('tokens', (manager, hashes) => liveTokens(manager, hashes, clock.now()));
   }
 
   async revoke(manager: EntityManager, sessionId: string): Promise<void> {

@@ -14,7 +14,7 @@ export class UserNames {
   readonly #read: Shared<string, string>;
 
   constructor(shared: SharedStatements) {
-    this.#read = shared.create('user_names', async (manager, ids) => {
+    this.#read = shared.createStatement('user_names', async (manager, ids) => {
       const users = await manager.find(ApiUser, { select: { id: true, name: true }, where: { id: In(ids) } });
       return ids.map((id) => users.find((user) => user.id === id)?.name ?? id);
     });

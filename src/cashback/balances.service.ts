@@ -13,7 +13,7 @@ export class BalancesService {
   readonly #available: Shared<WalletOwner, number>;
 
   constructor(shared: SharedStatements, clock: Clock) {
-    this.#available = shared.create('balances', async (manager, owners) => {
+    this.#available = shared.createStatement('balances', async (manager, owners) => {
       // Requests that share a statement have one instant.
       const available = await availableOf(manager, owners, clock.now(owners[0]?.merchantId));
       return owners.map(available);

@@ -78,13 +78,13 @@ export class GrantsService {
     private readonly clock: Clock,
     private readonly replays: Replays,
   ) {
-    this.#stored = shared.create('grants_by_external_id', readGrants);
-    this.#grants = shared.transactions(
+    this.#stored = shared.createStatement('grants_by_external_id', readGrants);
+    this.#grants = shared.createTransaction(
       'grants',
       ({ merchantId, content: { externalId } }) => externalId && `${merchantId} ${externalId}`,
       (useCases) => this.#grantAll(useCases),
     );
-    this.#voids = shared.transactions(
+    this.#voids = shared.createTransaction(
       'voids',
       ({ merchantId, key }) => JSON.stringify([merchantId, key]),
       (useCases) => this.#voidAll(useCases),
@@ -133,7 +133,7 @@ export class GrantsService {
   async #grantAll({ manager, record, requests, onLocked }: SharedUseCases<NewGrant>): Promise<Outcome<Credit>[]> {
     const claimed = requests.filter((request) => request.claim(ownerKey(ownerOf(request.key))));
     const owners = claimed.map(({ key }) => ownerOf(key));
-    const { wallets, others } = await this.wallets.lockAll(manager, owners, onLocked);
+    const { wallets, withoutWallet } = await this.wallets.lockAll(manager, owners, onLocked);
     const limited = claimed.flatMap(({ key }) => limitedGrant(key) ?? []);
     const totals = await GrantTotals.lock(manager, limited);
     const events: NewFeedEvent[] = [];
@@ -151,7 +151,7 @@ export class GrantsService {
         });
       const owner = ownerKey(ownerOf(request.key));
       const wallet = wallets.get(owner);
-      if (wallet === undefined) return unlessRefused(others.get(owner)!, grantTo);
+      if (wallet === undefined) return unlessRefused(withoutWallet.get(owner)!, grantTo);
       const outcome = grantTo(wallet);
       if (isDone(outcome)) {
         if (ofUser !== undefined) totals.add(ofUser, content.amountCents, wallet.now);
@@ -201,7 +201,7 @@ export class GrantsService {
     );
     const owners = known.map((stored) => stored && { merchantId: stored.grant.merchantId, document: stored.document });
     const claimed = owners.filter((owner, at) => owner !== undefined && requests[at]!.claim(ownerKey(owner)));
-    const { wallets, others } = await this.wallets.lockAll(manager, claimed as WalletOwner[], onLocked);
+    const { wallets, withoutWallet } = await this.wallets.lockAll(manager, claimed as WalletOwner[], onLocked);
     const existing = known.flatMap((stored) => stored?.grant ?? []);
     const grants = await readWithReturned(manager, existing);
     const voided: Grant[] = [];
@@ -212,7 +212,7 @@ export class GrantsService {
         return { error: notFound('creditId' in key ? 'no grant has this ID' : 'no grant has this external_id') };
       const wallet = claimed.includes(owner) ? wallets.get(ownerKey(owner)) : undefined;
       // Another one has the wallet, or the customer was erased meanwhile.
-      if (wallet === undefined) return others.get(ownerKey(owner)) === 'locked' ? 'locked' : AGAIN;
+      if (wallet === undefined) return withoutWallet.get(ownerKey(owner)) === 'locked' ? 'locked' : AGAIN;
       const { grant, credit, document, all } = grants.find(({ credit: { id } }) => id === known[at]!.credit.id)!;
       const credits = wallet.load(all);
       const amountCents = wallet.void(by, credits);

@@ -18,7 +18,7 @@ import { bringUpToDate, NEVER, NEXT_CHANGE, nextChangeParameters, type WalletSum
 import { ownerKey, Wallet, type WalletOwner } from './wallet.entity.js';
 
 /** A customer whose wallet to lock, and what a use case of an order needs of it. */
-export interface Customer extends WalletOwner {
+export interface WalletToLock extends WalletOwner {
   order?: OrderOfCredits & { updatedAt: Date };
   /** Whether what the order redeemed and earned is loaded, too. */
   isRefund?: boolean;
@@ -30,11 +30,11 @@ export type OnLocked = 'skip_locked' | undefined;
  * What becomes of a use case without its wallet: another transaction has locked it, or there is none. Then, unless the
  * use case is refused with an empty one, it is created first.
  */
-export type NotLocked = 'locked' | { again: () => Promise<void>; empty: WalletAggregate };
+export type WithoutWallet = 'locked' | { again: () => Promise<void>; empty: WalletAggregate };
 
 /** Performs a use case with an empty wallet. @returns what becomes of it, or its refusal. */
 export function unlessRefused<Value>(
-  other: NotLocked,
+  other: WithoutWallet,
   perform: (empty: WalletAggregate) => Outcome<Value>,
 ): Outcome<Value> {
   const outcome = other === 'locked' ? other : perform(other.empty);
@@ -49,7 +49,7 @@ const HOLDING = `
 /** Wallets, and what becomes of use cases without theirs, by `ownerKey`. */
 interface LockedWallets {
   wallets: Map<string, WalletAggregate>;
-  others: Map<string, NotLocked>;
+  withoutWallet: Map<string, WithoutWallet>;
 }
 
 /**
@@ -66,7 +66,7 @@ export class WalletStore {
     private readonly clock: Clock,
   ) {
     // In a transaction of their own: another transaction that creates the same would be waited for.
-    this.#created = shared.create('new_wallets', async (manager, owners) => {
+    this.#created = shared.createStatement('new_wallets', async (manager, owners) => {
       await this.#insert(manager, owners);
       return owners.map((): void => undefined);
     });
@@ -88,8 +88,12 @@ export class WalletStore {
    *
    * @param onLocked leaves out wallets that another transaction has locked; otherwise they are waited for.
    */
-  async lockAll(manager: EntityManager, customers: readonly Customer[], onLocked?: OnLocked): Promise<LockedWallets> {
-    if (customers.length === 0) return { wallets: new Map(), others: new Map() };
+  async lockAll(
+    manager: EntityManager,
+    customers: readonly WalletToLock[],
+    onLocked?: OnLocked,
+  ): Promise<LockedWallets> {
+    if (customers.length === 0) return { wallets: new Map(), withoutWallet: new Map() };
     const rows = await lockRows(manager, customers, onLocked);
     const wallets = await this.#open(manager, rows, customers);
     const orders = customers.flatMap(({ order, isRefund, ...owner }) => {
@@ -104,7 +108,7 @@ export class WalletStore {
     await loadClaims(manager, wallets.values());
     const left = customers.filter((owner) => !wallets.has(ownerKey(owner)));
     const locked = onLocked === undefined ? new Set() : await existing(manager, left);
-    const others = left.map((owner): [string, NotLocked] => {
+    const withoutWallet = left.map((owner): [string, WithoutWallet] => {
       if (locked.has(ownerKey(owner))) return [ownerKey(owner), 'locked'];
       const now = this.clock.now(owner.merchantId);
       return [
@@ -112,7 +116,7 @@ export class WalletStore {
         { again: () => this.#created.get(owner), empty: new WalletAggregate(newWallet(owner, now), now) },
       ];
     });
-    return { wallets, others: new Map(others) };
+    return { wallets, withoutWallet: new Map(withoutWallet) };
   }
 
   /** Loads the credit that an order earned. @returns the first orders that hold a part of it. */
@@ -147,7 +151,7 @@ export class WalletStore {
   async #open(
     manager: EntityManager,
     rows: readonly Wallet[],
-    customers: readonly Customer[],
+    customers: readonly WalletToLock[],
   ): Promise<Map<string, WalletAggregate>> {
     const changedAt = new Map<string, number>();
     for (const { order, ...owner } of customers)

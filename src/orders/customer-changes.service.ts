@@ -108,8 +108,8 @@ export class CustomerChangesService {
       const [order] = await this.orders.lock(manager, [{ merchantId, orderId }], undefined);
       if (order === undefined) throw notFound('no order has this ID');
       const owners = [order.document, document].map((of) => ({ merchantId, document: of, order }));
-      const { wallets, others } = await this.wallets.lockAll(manager, owners);
-      const missing = [...others.values()].flatMap((one) => (one === 'locked' ? [] : one));
+      const { wallets, withoutWallet } = await this.wallets.lockAll(manager, owners);
+      const missing = [...withoutWallet.values()].flatMap((one) => (one === 'locked' ? [] : one));
       const [wallet, other] = owners.map(
         (owner) =>
           wallets.get(ownerKey(owner)) ?? missing.find(({ empty }) => empty.row.document === owner.document)!.empty,

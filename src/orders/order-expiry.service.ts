@@ -66,11 +66,11 @@ export class OrderExpiryService implements DatedTask {
   async #expireTogether(merchantId: string, ids: readonly string[], now: Date): Promise<string[]> {
     const left = await this.unitOfWork.transaction(async (manager, record) => {
       const orders = await this.orders.lockDue(manager, merchantId, ids, now);
-      const { loaded, others } = await this.orders.withWallets(manager, orders, 'skip_locked');
+      const { loaded, withoutWallet } = await this.orders.withWallets(manager, orders, 'skip_locked');
       for (const { order, wallet } of loaded) order.expireIfDue(wallet);
       await this.orders.save(manager, record, loaded);
       return orders.flatMap((order) => {
-        const other = others.get(ownerKey(order));
+        const other = withoutWallet.get(ownerKey(order));
         return other === undefined || other === 'locked' ? [] : [{ id: order.id, ...other }];
       });
     });

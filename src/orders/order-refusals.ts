@@ -8,7 +8,7 @@ import { invalidTransition, type OrderStatus } from './order-transitions.js';
 // Why an order refuses what a request asks for.
 
 /** What of an `Order` decides it. */
-interface Order {
+interface RefusedOrder {
   status: OrderStatus;
   version: number;
   lapsedCents: number;
@@ -19,7 +19,7 @@ interface Order {
 }
 
 /** @throws Problem precondition_failed. */
-export function requireVersion({ version }: Order, { versions }: Origin): void {
+export function requireVersion({ version }: RefusedOrder, { versions }: Origin): void {
   if (versions === undefined || versions.includes(String(version))) return;
   throw new Problem('precondition_failed', {
     detail: `the order is at version ${version}: If-Match does not name "${version}" (a weak tag never matches)`,
@@ -27,7 +27,7 @@ export function requireVersion({ version }: Order, { versions }: Origin): void {
 }
 
 /** @throws Problem redemption_lapsed if it is not known whether the customer still counts on what the order held. */
-export function refuseLapsed({ lapsedCents }: Order, { maximumCents }: RedeemableMaximum): void {
+export function refuseLapsed({ lapsedCents }: RefusedOrder, { maximumCents }: RedeemableMaximum): void {
   if (lapsedCents === 0) return;
   const [lapsed, maximum] = [formatMoney(lapsedCents), formatMoney(maximumCents)];
   throw new Problem('redemption_lapsed', { lapsed, maximum });
@@ -40,7 +40,7 @@ export function refuseLapsed({ lapsedCents }: Order, { maximumCents }: Redeemabl
  *   used the balance: before that, a smaller amount would not have been refused.
  */
 export function refuseUncovered(
-  { status, lapsedCents }: Order,
+  { status, lapsedCents }: RefusedOrder,
   { maximumCents, limitedBy: limited_by }: RedeemableMaximum,
   redeemedCents: number,
 ): void {
@@ -60,7 +60,7 @@ export function refuseUncovered(
  * perhaps for a second charge.
  */
 export function refuseOtherCompletion(
-  order: Order,
+  order: RefusedOrder,
   { redeemCents, paymentMethods }: Completion,
   { versions }: Origin,
 ): void {

@@ -59,7 +59,7 @@ export class OrderTransactionsService {
     shared: SharedStatements,
     private readonly orders: OrderStore,
   ) {
-    this.#shared = shared.transactions(
+    this.#shared = shared.createTransaction(
       'order_use_cases',
       ({ orderId }) => orderId,
       (useCases) => this.#perform(useCases),
@@ -78,7 +78,7 @@ export class OrderTransactionsService {
     const refunded = keys.filter(({ orderId }) => orders.get(orderId)?.refundedCents);
     const useCases = new UseCases(keys, await existingRefunds(manager, refunded));
     const claimed = claimWallets(requests, orders);
-    const { loaded, others } = await this.orders.withWallets(manager, claimed, onLocked, useCases.isNewRefund);
+    const { loaded, withoutWallet } = await this.orders.withWallets(manager, claimed, onLocked, useCases.isNewRefund);
     // An order that is due goes alone: it does not expire if its use case is refused, and others may have its wallet.
     const ready = loaded.filter(({ order, wallet }) => onLocked === undefined || !order.isDue(wallet.now));
     for (const { order, wallet } of ready) order.expireIfDue(wallet);
@@ -91,7 +91,7 @@ export class OrderTransactionsService {
       if (order === undefined) return onLocked === undefined ? { error: notFound('no order has this ID') } : 'locked';
       // Another transaction in this process has the wallet of those that are not claimed.
       if (!claimed.includes(order)) return AGAIN;
-      const other = others.get(ownerKey(order)) ?? 'locked';
+      const other = withoutWallet.get(ownerKey(order)) ?? 'locked';
       return outcomes.get(orderId) ?? unlessRefused(other, (empty) => useCases.perform(order, empty));
     });
   }

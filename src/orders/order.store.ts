@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { ownerKey } from '../cashback/wallet.entity.js';
 import { type WalletAggregate } from '../cashback/wallet-aggregate.js';
-import { type NotLocked, type OnLocked, WalletStore } from '../cashback/wallet.store.js';
+import { type WithoutWallet, type OnLocked, WalletStore } from '../cashback/wallet.store.js';
 import { Recorder } from '../platform/values/domain-event.js';
 import { inColumn } from '../platform/database/by-merchant.js';
 import { columnNames, insertRows, type Row, toEntity, updateRows } from '../platform/database/rows.js';
@@ -65,19 +65,19 @@ export class OrderStore {
     orders: readonly Order[],
     onLocked: OnLocked,
     isRefund: (order: Order) => boolean = () => false,
-  ): Promise<{ loaded: LoadedOrder[]; others: Map<string, NotLocked> }> {
+  ): Promise<{ loaded: LoadedOrder[]; withoutWallet: Map<string, WithoutWallet> }> {
     const customers = orders.map((order) => ({
       merchantId: order.merchantId,
       document: order.document,
       order,
       isRefund: isRefund(order),
     }));
-    const { wallets, others } = await this.wallets.lockAll(manager, customers, onLocked);
+    const { wallets, withoutWallet } = await this.wallets.lockAll(manager, customers, onLocked);
     const loaded = orders.flatMap((order) => {
       const wallet = wallets.get(ownerKey(order));
       return wallet === undefined ? [] : [{ order, wallet, stored: { ...order } as Order }];
     });
-    return { loaded, others };
+    return { loaded, withoutWallet };
   }
 
   /**

@@ -30,9 +30,11 @@ export class OrdersService {
   ) {
     // Requests that share a statement have one instant.
     const now = (keys: readonly OrderKey[]): Date => clock.now(keys[0]?.merchantId);
-    this.#inserted = shared.create('new_orders', insertOrders, { sizeOf, recordsEvents: true });
-    this.#byId = shared.create('orders', (manager, keys) => findOrdersWithBalances(manager, 'id', keys, now(keys)));
-    this.#byExternalId = shared.create('orders_by_external_id', (manager, keys) =>
+    this.#inserted = shared.createStatement('new_orders', insertOrders, { sizeOf, recordsEvents: true });
+    this.#byId = shared.createStatement('orders', (manager, keys) =>
+      findOrdersWithBalances(manager, 'id', keys, now(keys)),
+    );
+    this.#byExternalId = shared.createStatement('orders_by_external_id', (manager, keys) =>
       findOrdersWithBalances(manager, 'external_id', keys, now(keys)),
     );
   }

@@ -41,7 +41,7 @@ export class SharedStatements {
    * @param execute executes the statement for one or more keys, and returns a value for each key, in their order.
    * @param options how much of a statement a key takes, and whether events are recorded: then it is a transaction.
    */
-  create<Key, Value>(
+  createStatement<Key, Value>(
     kind: string,
     execute: (manager: EntityManager, keys: readonly Key[], record: Recorder) => Promise<Value[]>,
     { sizeOf, recordsEvents = false }: { sizeOf?: (key: Key) => number; recordsEvents?: boolean } = {},
@@ -63,7 +63,7 @@ export class SharedStatements {
    * @param lockOf what only one use case of a transaction may have. It claims what else it needs alone.
    * @param perform returns the outcome of each use case; what it throws fails the transaction, and each is tried alone.
    */
-  transactions<Key extends { merchantId: string }, Value>(
+  createTransaction<Key extends { merchantId: string }, Value>(
     kind: string,
     lockOf: (key: Key) => string | undefined,
     perform: (useCases: SharedUseCases<Key>) => Promise<Outcome<Value>[]>,
