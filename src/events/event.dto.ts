@@ -1,11 +1,11 @@
 import { type Type } from '@nestjs/common';
 import { ApiProperty, OmitType, PickType } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
-import { ByDto } from '../platform/http/by.dto.js';
 import { GrantDto } from '../cashback/grant.dto.js';
 import { WalletDto } from '../cashback/wallet.dto.js';
 import { OrderDto, ToReceiveDto, ToRedeemDto } from '../orders/order.dto.js';
 import { RefundDto } from '../orders/refund.dto.js';
+import { ByDto } from '../platform/http/by.dto.js';
 import { IsInstant, IsQueryInteger, IsQueryWords } from '../platform/http/validators.js';
 import { ApiId, ApiMoney, DataOfTypes, InOrder } from '../platform/openapi/decorators.js';
 import { FEED_EVENT_TYPES, type FeedEventType } from '../platform/values/domain-event.js';

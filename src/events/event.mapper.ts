@@ -1,5 +1,4 @@
 import { type EntityManager, In } from 'typeorm';
-import { byOf } from '../platform/http/by.dto.js';
 import { Credit } from '../cashback/credit.entity.js';
 import { Grant } from '../cashback/grant.entity.js';
 import { Wallet } from '../cashback/wallet.entity.js';
@@ -7,12 +6,11 @@ import { OrderDto, toItemDto } from '../orders/order.dto.js';
 import { Order } from '../orders/order.entity.js';
 import { RefundDto } from '../orders/refund.dto.js';
 import { Refund } from '../orders/refund.entity.js';
+import { firstMebibyte } from '../platform/database/lists.js';
+import { byOf } from '../platform/http/by.dto.js';
 import type { WalletData } from '../platform/values/domain-event.js';
 import type { EventData, EventDto } from './event.dto.js';
 import type { FeedEvent } from './event.entity.js';
-
-/** The items and metadata of the orders in a list of events, in bytes: they can be large. */
-const MAX_CONTENT_BYTES = 1024 * 1024;
 
 /**
  * Builds the responses for events of one merchant, in a constant number of statements: for the first of them, if the
@@ -54,11 +52,7 @@ async function firstOf(
   if (ids.length === 0) return events;
   const rows = await manager.query<{ id: string; bytes: string | number }[]>(SIZES, [merchantId, ids]);
   const sizes = new Map(rows.map(({ id, bytes }) => [id, Number(bytes)]));
-  let bytes = 0;
-  const end = events.findIndex(
-    ({ subjectId }, at) => (bytes += sizes.get(subjectId) ?? 0) > MAX_CONTENT_BYTES && at > 0,
-  );
-  return end === -1 ? events : events.slice(0, end);
+  return firstMebibyte(events, ({ subjectId }) => sizes.get(subjectId) ?? 0);
 }
 
 /** The rows that events name, by their IDs. */

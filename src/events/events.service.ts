@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Between, type EntityManager, In, MoreThanOrEqual } from 'typeorm';
 import { UserNames } from '../auth/user-names.service.js';
 import { EventFeed } from '../merchants/merchant.entity.js';
+import { firstMebibyte } from '../platform/database/lists.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { type Fault, notFound, Problem, validationFailed } from '../platform/values/problem.js';
 import { after } from '../platform/values/time.js';
@@ -34,8 +35,7 @@ export async function positionBefore(manager: EntityManager, feed: EventFeed, in
 /** How many events are looked through for a page of some types, however few of them are found. */
 const READ_FOR_TYPES = 2000;
 
-/** A list of events ends here, because metadata can be large, and what is around the events in its JSON. */
-const MAX_BYTES = 1024 * 1024;
+/** What is around the events in the JSON of a page. */
 const FRAME_BYTES = 100;
 
 const ID = /^evt_([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
@@ -50,7 +50,7 @@ export class EventsService {
   /** Returns a page of at most 1 MiB. */
   async list(merchantId: string, query: ListEventsDto): Promise<EventPageDto> {
     const page = await this.read(merchantId, query);
-    const data = firstMebibyte(page.data);
+    const data = firstThatFit(page.data);
     if (data.length === page.data.length) return page;
     return { data, next_after: data.at(-1)!.sequence, has_more: true };
   }
@@ -115,13 +115,9 @@ async function startOf(manager: EntityManager, feed: EventFeed, query: ListEvent
   return (latest.at(-1)?.sequence ?? lastSequence + 1) - 1;
 }
 
-/** Returns the first events whose JSON has at most 1 MiB, but at least one if there is any. */
-export function firstMebibyte(events: EventDto[]): EventDto[] {
-  let bytes = FRAME_BYTES;
-  const sizeOf = (event: EventDto): number => Buffer.byteLength(JSON.stringify(event)) + ','.length;
-  const end = events.findIndex((event, at) => (bytes += sizeOf(event)) > MAX_BYTES && at > 0);
-  return end === -1 ? events : events.slice(0, end);
-}
+/** Returns the first events whose JSON has at most 1 MiB. */
+export const firstThatFit = (events: readonly EventDto[]): EventDto[] =>
+  firstMebibyte(events, (event) => Buffer.byteLength(JSON.stringify(event)) + ','.length, FRAME_BYTES);
 
 /** @param place where the request has `after`. @throws Problem events_expired; validation_failed. */
 export function refusePosition(after: number, feed: EventFeed, place: Omit<Fault, 'detail'>): void {

@@ -15,7 +15,7 @@ import { newId } from '../platform/values/ids.js';
 import { Problem } from '../platform/values/problem.js';
 import { after, Clock, DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../platform/values/time.js';
 import { WebhookEndpoint } from './event.entity.js';
-import { EventsService, firstMebibyte } from './events.service.js';
+import { EventsService, firstThatFit } from './events.service.js';
 import { type WebhookAttemptDto } from './webhook-endpoint.dto.js';
 import { WebhookSecrets } from './webhook-secrets.js';
 
@@ -153,7 +153,7 @@ export class DeliveryService implements SweepTask {
     for (let waiting = page.data; waiting.length > 0;) {
       if (this.#isStopped) return false;
       if (this.clock.now() > staleAt) return true;
-      const events = firstMebibyte(waiting.slice(0, batch));
+      const events = firstThatFit(waiting.slice(0, batch));
       // A page of large orders is short: what would be a small batch is read again, with what follows.
       const isSmall = events.length === waiting.length && events.length < batch;
       if (isSmall && page.has_more && waiting !== page.data) return true;

@@ -2,7 +2,15 @@ import { Injectable } from '@nestjs/common';
 import { EntityManager } from 'typeorm';
 import { availableOf } from '../cashback/balances.service.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
-import { type Condition, Found, IndexRange, Lists, loadFound, periodOf } from '../platform/database/lists.js';
+import {
+  type Condition,
+  firstMebibyte,
+  Found,
+  IndexRange,
+  Lists,
+  loadFound,
+  periodOf,
+} from '../platform/database/lists.js';
 import { validationFailed } from '../platform/values/problem.js';
 import { Clock } from '../platform/values/time.js';
 import { ListOrdersDto, OrderPageDto, SearchOrdersDto } from './order-lists.dto.js';
@@ -27,9 +35,6 @@ const EXCLUSIVE: [filters: readonly (keyof ListOrdersDto)[], excluded: readonly 
   [SORTS.updated, ['status', ...SORTS.created, ...SORTS.completed]],
   [SORTS.completed, SORTS.created],
 ];
-
-/** A page ends before its body exceeds this size, so that large orders do not exhaust the memory of the process. */
-const MAX_PAGE_BYTES = 1024 * 1024;
 
 /**
  * Upper bound for the members of fixed length in an order's JSON. Items and payment methods are never longer in the
@@ -71,7 +76,7 @@ export class OrderListingService {
         ranges: rangesOf(filter),
         period: periodOf(filter[from], filter[to]),
         ...(filter.document !== undefined && { place: { pointer: '/cursor' } }),
-        fit: (manager, found) => pageLength(manager, merchantId, found),
+        fit: (manager, found) => firstThatFit(manager, merchantId, found),
         present: async (manager, found) => {
           const now = this.clock.now(merchantId);
           const orders = await loadFound(manager, Order, merchantId, found);
@@ -131,20 +136,22 @@ function refuseExcluded(filter: OrderFilter): void {
 }
 
 /**
- * Returns how many of the found orders fit into a page: at least one, if any was found. The sizes of later orders are
- * read only if the first ones do not fill the page, because reading the size of a large order takes the server a
- * millisecond.
+ * Returns the first orders that fit into a page. The sizes of later ones are read only if the first ones do not fill
+ * it, because reading the size of a large order takes the server a millisecond.
  */
-async function pageLength(manager: EntityManager, merchantId: string, wanted: readonly Found[]): Promise<number> {
-  let bytes = 0;
-  for (const part of [wanted.slice(0, FIRST_PART), wanted.slice(FIRST_PART)]) {
-    const sizes = await jsonSizes(manager, merchantId, part);
-    for (const row of part) {
-      bytes += FIXED_BYTES + (sizes.get(row.id) ?? 0);
-      if (bytes > MAX_PAGE_BYTES) return Math.max(1, wanted.indexOf(row));
-    }
+async function firstThatFit(
+  manager: EntityManager,
+  merchantId: string,
+  wanted: readonly Found[],
+): Promise<readonly Found[]> {
+  const sizes = new Map<string, number>();
+  let rows: Found[] = [];
+  for (const part of [wanted.slice(0, FIRST_PART), wanted]) {
+    if (rows.length < sizes.size || part.length === sizes.size) break;
+    for (const [id, bytes] of await jsonSizes(manager, merchantId, part.slice(sizes.size))) sizes.set(id, bytes);
+    rows = firstMebibyte(part, ({ id }) => FIXED_BYTES + (sizes.get(id) ?? 0));
   }
-  return wanted.length;
+  return rows;
 }
 
 async function jsonSizes(

@@ -72,8 +72,8 @@ export interface List<Dto> {
   whole?: EntityTarget<ObjectLiteral>;
   /** Returns those of the rows that belong to the list, if no index selects them. */
   select?: (manager: EntityManager, rows: readonly Found[]) => Promise<readonly Found[]>;
-  /** Returns how many of the rows fit into a page, at least one: they can be large. */
-  fit?: (manager: EntityManager, rows: readonly Found[]) => Promise<number>;
+  /** Returns the first rows that fit into a page, at least one: they can be large. */
+  fit?: (manager: EntityManager, rows: readonly Found[]) => Promise<readonly Found[]>;
   /** Loads the rows, and makes their DTOs, in the same order. */
   present: (manager: EntityManager, rows: readonly Found[]) => Promise<Dto[]>;
 }
@@ -111,6 +111,20 @@ const LARGEST_PAGE = 100;
 const MAX_ROWS = 1000;
 const LARGEST_PART = 200;
 
+const MAX_BYTES = 1024 * 1024;
+
+/**
+ * Returns the first rows that have at most 1 MiB together, but at least one if there is any: large rows must not
+ * exhaust the memory of the process.
+ *
+ * @param frameBytes what is around them.
+ */
+export function firstMebibyte<T>(rows: readonly T[], bytesOf: (row: T) => number, frameBytes = 0): T[] {
+  let bytes = frameBytes;
+  const end = rows.findIndex((row, at) => (bytes += bytesOf(row)) > MAX_BYTES && at > 0);
+  return end === -1 ? [...rows] : rows.slice(0, end);
+}
+
 /** Reads the pages of all lists. */
 @Injectable()
 export class Lists {
@@ -133,8 +147,7 @@ export class Lists {
       const read = (from: Found | undefined, count: number): Promise<Found[]> =>
         findRows(manager, merchantId, list, from, count);
       const found = list.select ? await scan(manager, list, read, after, limit) : await take(read, after, limit);
-      const count = found.rows.length > 0 ? await list.fit?.(manager, found.rows) : undefined;
-      const rows = found.rows.slice(0, count);
+      const rows = (found.rows.length > 0 && (await list.fit?.(manager, found.rows))) || found.rows;
       const last = rows.length < found.rows.length ? rows.at(-1) : found.last;
       return new Page(
         rows.length === 0 ? [] : await list.present(manager, rows),
