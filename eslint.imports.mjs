@@ -4,7 +4,7 @@
 const MODULES = ['platform', 'merchants', 'auth', 'cashback', 'orders', 'events', 'reports', 'sandbox', 'operations'];
 const PLATFORM = ['values', 'config', 'database', 'rate-limits', 'openapi', 'http', 'observe'];
 /** Files that meet HTTP; all others, services above all, know no HTTP, OpenAPI or metrics. */
-const EDGES = ['controller', 'dto', 'guard', 'interceptor', 'middleware', 'module', 'strategy'];
+const EDGES = ['controller', 'dto', 'guard', 'interceptor', 'module'];
 
 /**
  * @param {string[]} modules

@@ -28,7 +28,6 @@ import {
   serveBackOffice,
 } from './platform/http/http-server.js';
 import { ProblemFilter } from './platform/http/problem.filter.js';
-import { ResponseInterceptor } from './platform/http/response.interceptor.js';
 import { RequestValidationPipe } from './platform/http/validation.pipe.js';
 import { createLogger, logRequests, NestLogger } from './platform/observe/logger.js';
 import { Metrics } from './platform/observe/metrics.js';
@@ -64,7 +63,6 @@ export class AppModule {
       providers: [
         ...GUARDS.map((useClass) => ({ provide: APP_GUARD, useClass })),
         { provide: APP_INTERCEPTOR, useExisting: Admission },
-        { provide: APP_INTERCEPTOR, useClass: ResponseInterceptor },
       ],
     };
   }

@@ -1,9 +1,10 @@
 import { Module, type OnModuleInit } from '@nestjs/common';
+import { APP_INTERCEPTOR } from '@nestjs/core';
 import { JwtModule } from '@nestjs/jwt';
 import { PassportModule } from '@nestjs/passport';
 import { MerchantsModule } from '../merchants/merchants.module.js';
 import { Config, signingKeys } from '../platform/config/config.js';
-import { ResponseNames } from '../platform/http/response.interceptor.js';
+import { ResponseInterceptor, ResponseNames } from '../platform/http/response.interceptor.js';
 import { Metrics } from '../platform/observe/metrics.js';
 import { ApiUsersService } from './api-users.service.js';
 import { AuthController, MeController, UsersController } from './auth.controller.js';
@@ -14,6 +15,12 @@ import { Passwords } from './passwords.js';
 import { SessionsService } from './sessions.service.js';
 import { UserNames } from './user-names.service.js';
 import { UsersService } from './users.service.js';
+
+/** Inside a sandbox's interceptor, which scans earlier: also the pages of a file are read at the merchant's clock. */
+const RESPONSES = [
+  { provide: ResponseNames, useExisting: UserNames },
+  { provide: APP_INTERCEPTOR, useClass: ResponseInterceptor },
+];
 
 const SHARED = [ApiUsersService, LoginCounts, LoginLimit, Passwords, SessionsService, UserNames];
 
@@ -30,14 +37,8 @@ const SHARED = [ApiUsersService, LoginCounts, LoginLimit, Passwords, SessionsSer
     }),
   ],
   controllers: [AuthController, UsersController, MeController],
-  providers: [
-    ...SHARED,
-    { provide: ResponseNames, useExisting: UserNames },
-    AuthService,
-    UsersService,
-    AccessTokenStrategy,
-  ],
-  exports: [...SHARED, ResponseNames],
+  providers: [...SHARED, ...RESPONSES, AuthService, UsersService, AccessTokenStrategy],
+  exports: SHARED,
 })
 export class AuthModule implements OnModuleInit {
   constructor(

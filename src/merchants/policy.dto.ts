@@ -22,7 +22,7 @@ interface Kind {
   faultOf: (rule: Rule) => FaultOf;
   read: (value: never) => unknown;
   show: (value: never) => unknown;
-  schema: object;
+  schema: { type: unknown; [keyword: string]: unknown };
 }
 
 const asIs = (value: unknown): unknown => value;
@@ -94,9 +94,10 @@ const RulesDto = class {
 } as unknown as Type<Readonly<Members>>;
 
 for (const [name, rule] of RULE_ENTRIES) {
-  const schema = rule.default === null ? { type: String, nullable: true } : KINDS[rule.kind].schema;
-  const documented = { description: rule.says, example: show(rule, rule.default), ...schema };
-  ApiProperty(documented)(RulesDto.prototype as object, memberOf(name));
+  const { schema } = KINDS[rule.kind];
+  const shown = rule.default === null ? { type: schema.type, nullable: true } : schema;
+  const documented = { description: rule.says, example: show(rule, rule.default), ...shown };
+  ApiProperty(documented as object)(RulesDto.prototype as object, memberOf(name));
 }
 
 /** The cashback rules of a merchant. Rates and shares are decimal strings: "0.05" is 5 %. */

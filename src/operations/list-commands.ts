@@ -9,7 +9,7 @@ import { GRANT_COLUMNS } from '../cashback/grant.dto.js';
 import { CUSTOMER_COLUMNS } from '../cashback/wallet.dto.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import { OrderListingService } from '../orders/order-listing.service.js';
-import { ORDER_COLUMNS } from '../orders/order.dto.js';
+import { ORDER_COLUMNS } from '../orders/order-lists.dto.js';
 import { REFUND_COLUMNS } from '../orders/refund.dto.js';
 import { RefundsService } from '../orders/refunds.service.js';
 import { type Column, csvOf } from '../platform/http/csv.js';

@@ -152,7 +152,10 @@ function withPolicyOptions(command: Command): Command {
     if (rule.kind === 'rates' || name === 'earnRateBps') continue;
     const [value, parserOf] = PARSERS[rule.kind];
     const parse = rule.default === null ? orNone(parserOf(rule)) : parserOf(rule);
-    const says = rule.says.replace(/\.$/, '').replaceAll('\n', ' ').replace('; null if', '; `none` if');
+    const says = rule.says
+      .replace(/\.$/, '')
+      .replaceAll('\n', ' ')
+      .replace(/\bnull\b/, '`none`');
     command.option(`--${memberOf(name).replaceAll('_', '-')} ${value}`, says[0]!.toLowerCase() + says.slice(1), parse);
   }
   return command;

@@ -1,5 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional, IsString } from 'class-validator';
+import { Column } from '../platform/http/csv.js';
 import { CreatedQueryDto, PageOf } from '../platform/http/page-query.dto.js';
 import {
   IsCallerId,
@@ -95,3 +96,33 @@ export class SearchOrdersDto {
   @IsString({ message: 'must be the next_cursor of an earlier page of this list' })
   readonly cursor?: string;
 }
+
+/** The columns of the list as CSV. */
+export const ORDER_COLUMNS: readonly Column[] = [
+  ...([
+    'external_id',
+    'created_at',
+    'created_by.name',
+    'store',
+    'document',
+    'status',
+    'total',
+    'eligible_total',
+    'amount_to_pay',
+  ] as const),
+  ...(['cashback.to_redeem.redeemed', 'cashback.to_redeem.returned', 'cashback.to_receive.amount'] as const),
+  ...([
+    'cashback.to_receive.taken_back',
+    'cashback.to_receive.available_on',
+    'cashback.to_receive.expires_on',
+  ] as const),
+  ...([
+    'refunded.amount',
+    'completed_at',
+    'completed_by.name',
+    'cancelled_at',
+    'cancelled_by.name',
+    'cancel_reason',
+  ] as const),
+  ...(['customer_changed_at', 'customer_changed_by.name', 'customer_change_reason', 'metadata', 'id'] as const),
+];

@@ -1,10 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { ownerKey } from '../cashback/wallet.entity.js';
 import { type WalletAggregate } from '../cashback/wallet-aggregate.js';
 import { loadCredits, type NeededCredits } from '../cashback/wallet-credits.js';
+import { ownerKey } from '../cashback/wallet.entity.js';
 import { unlessRefused } from '../cashback/wallet.store.js';
-import { notFound } from '../platform/values/problem.js';
 import { anyOf } from '../platform/database/by-merchant.js';
 import { columnNames, type Row, toEntity } from '../platform/database/rows.js';
 import {
@@ -14,8 +13,10 @@ import {
   outcomeOf,
   type Shared,
   type SharedRequest,
+  SharedStatements,
+  type SharedUseCases,
 } from '../platform/database/shared.js';
-import { SharedStatements, type SharedUseCases } from '../platform/database/shared.js';
+import { notFound } from '../platform/values/problem.js';
 import { type Order } from './order.entity.js';
 import { type LoadedOrder, OrderStore } from './order.store.js';
 import { Refund } from './refund.entity.js';

@@ -3,7 +3,6 @@ import { type EarnedCashback, rateOf, type RedeemableMaximum } from '../cashback
 import { datesOf, type Validity } from '../cashback/validity.js';
 import { type Policy } from '../merchants/policy.js';
 import { ByDto } from '../platform/http/by.dto.js';
-import { Column } from '../platform/http/csv.js';
 import { present } from '../platform/http/present.js';
 import { ApiMetadata } from '../platform/http/validators.js';
 import { ApiId, ApiMoney, InOrder } from '../platform/openapi/decorators.js';
@@ -407,33 +406,3 @@ function receiveStatus(order: Order, now: Date): ToReceiveDto['status'] {
   if (order.takenBackCents > 0) return 'partially_taken_back';
   return order.validity.availableAt <= now ? 'available' : 'pending';
 }
-
-/** The columns of the list as CSV. */
-export const ORDER_COLUMNS: readonly Column[] = [
-  ...([
-    'external_id',
-    'created_at',
-    'created_by.name',
-    'store',
-    'document',
-    'status',
-    'total',
-    'eligible_total',
-    'amount_to_pay',
-  ] as const),
-  ...(['cashback.to_redeem.redeemed', 'cashback.to_redeem.returned', 'cashback.to_receive.amount'] as const),
-  ...([
-    'cashback.to_receive.taken_back',
-    'cashback.to_receive.available_on',
-    'cashback.to_receive.expires_on',
-  ] as const),
-  ...([
-    'refunded.amount',
-    'completed_at',
-    'completed_by.name',
-    'cancelled_at',
-    'cancelled_by.name',
-    'cancel_reason',
-  ] as const),
-  ...(['customer_changed_at', 'customer_changed_by.name', 'customer_change_reason', 'metadata', 'id'] as const),
-];

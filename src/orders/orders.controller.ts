@@ -20,7 +20,7 @@ import { ChangeCustomerDto, CustomerChangeDto } from './customer-change.dto.js';
 import { CustomerChangesService } from './customer-changes.service.js';
 import { OrderLifecycleService } from './order-lifecycle.service.js';
 import { OrderListingService } from './order-listing.service.js';
-import { ListOrdersDto, OrderPageDto, SearchOrdersDto } from './order-lists.dto.js';
+import { ListOrdersDto, ORDER_COLUMNS, OrderPageDto, SearchOrdersDto } from './order-lists.dto.js';
 import {
   AmendOrderDto,
   CancelOrderDto,
@@ -29,7 +29,7 @@ import {
   SetRedemptionDto,
 } from './order-requests.dto.js';
 import { OrderTimelineService } from './order-timeline.service.js';
-import { ORDER_COLUMNS, OrderDto } from './order.dto.js';
+import { OrderDto } from './order.dto.js';
 import { OrdersService } from './orders.service.js';
 import { CreateQuoteDto, QuoteDto } from './quote.dto.js';
 import { QuotesService } from './quotes.service.js';

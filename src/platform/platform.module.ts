@@ -64,7 +64,7 @@ const RATE_LIMITER = {
   useFactory: async (config: Config) => new RateLimiter(config, await connectRedis(config.REDIS_URL)),
 };
 
-/** What all rooms use besides the configuration, the clock and the database. */
+/** What all modules use besides the configuration, the clock and the database. */
 @Global()
 @Module({ providers: [RATE_LIMITER, Metrics], exports: [RateLimiter, Metrics] })
 export class PlatformModule implements OnModuleInit {

@@ -65,10 +65,8 @@ export function isCalendarDay(value: unknown): value is string {
   return isStorable(midnight) && midnight.toISOString().startsWith(value);
 }
 
-/**
- * Calendar days in a time zone, by `Temporal`; the polyfill goes when every supported Node has it. A day is a text such
- * as `2026-11-20`: days compare and sort as texts.
- */
+// Calendar days in a time zone, by `Temporal`; the polyfill goes when every supported Node has it. A day is a text such
+// as `2026-11-20`: days compare and sort as texts.
 
 /** A day of a time zone. */
 interface LocalDay {
