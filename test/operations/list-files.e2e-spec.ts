@@ -62,16 +62,16 @@ describe('lists as CSV', () => {
       [debtors.id],
     );
     const rows: string[] = [];
-    let path = '/customers?csv=pt-BR';
-    for (let files = 1; path !== ''; files++) {
+    let files = 0;
+    for (let path = '/customers?csv=pt-BR'; path !== ''; files++) {
       const { body, headers } = await read(path, {}, debtors);
       const [, ...lines] = linesOf(body);
       expect(lines.length).toBeLessThanOrEqual(10_000);
       rows.push(...lines);
       const [, next] = /^<(\?.*)>; rel="next"$/.exec(headers.get('link') ?? '') ?? [];
-      if (next === undefined) expect(files).toBeGreaterThan(1);
       path = next === undefined ? '' : `/customers${next}`;
     }
+    expect(files).toBeGreaterThan(1);
     expect(rows).toHaveLength(11_000);
     expect(new Set(rows).size).toBe(11_000);
   });
