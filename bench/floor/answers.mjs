@@ -123,6 +123,8 @@ export function refundAnswer(refund, order, whoIs) {
     order_external_id: String(order['external_id']),
     amount: money(refund['amount_cents']),
     eligible_amount: money(refund['eligible_cents']),
+    items: [],
+    rest: false,
     cashback_returned: money(refund['returned_cents']),
     cashback_taken_back: money(refund['taken_back_cents']),
     amount_to_pay_back: money(refund['amount_cents'] - refund['returned_cents']),
@@ -138,6 +140,7 @@ export function refundAnswer(refund, order, whoIs) {
 const ADDED = [
   'document',
   'items',
+  'rest',
   'metadata',
   'created_by',
   'completed_by',
