@@ -1,9 +1,8 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { type EarnedCashback, rateOf, type RedeemableMaximum } from '../cashback/quote.js';
-import { datesOf, type Validity } from '../cashback/validity.js';
+import { expiresOn, type Validity } from '../cashback/validity.js';
 import { type Policy } from '../merchants/policy.js';
-import { ByDto } from '../platform/http/by.dto.js';
-import { present } from '../platform/http/present.js';
+import { ByDto, byOf } from '../platform/http/by.dto.js';
 import { ApiMetadata } from '../platform/http/validators.js';
 import { ApiId, ApiMoney, InOrder } from '../platform/openapi/decorators.js';
 import { formatMoney, formatRate } from '../platform/values/money.js';
@@ -16,6 +15,7 @@ import {
   type OrderOperation,
 } from '../platform/values/problem.js';
 import { type Metadata } from '../platform/values/texts.js';
+import { dayOf } from '../platform/values/time.js';
 import { type OrderItem, type OrderPaymentMethod } from './order-content.js';
 import { operationsOf, ORDER_STATUSES, type OrderStatus } from './order-transitions.js';
 import { type Order } from './order.entity.js';
@@ -309,29 +309,48 @@ export class OrderDto {
   readonly customer_change_reason!: string | null;
 }
 
-/** Builds the response for an order. @param availableCents what the customer can spend, without held amounts. */
+/**
+ * Builds the response for an order. It is a literal, because `present` takes longer, and each creation and completion
+ * calls this twice.
+ *
+ * @param availableCents what the customer can spend, without held amounts.
+ */
 export function toOrderDto(order: Order, availableCents: number, now: Date): OrderDto {
   const { totalCents, heldCents, lapsedCents, redeemedCents, refundedCents, returnedCents } = order;
   const maximum = order.maximum(availableCents);
   return {
-    ...present(order, 'id', 'externalId', 'status', 'version', 'document', 'store'),
+    id: order.id,
+    external_id: order.externalId,
+    status: order.status,
+    version: order.version,
+    document: order.document,
+    store: order.store,
     currency: 'BRL',
     total: formatMoney(totalCents),
     eligible_total: formatMoney(order.eligibleTotalCents ?? totalCents),
-    ...present(order, 'earnAmountCents'),
+    earn_amount: order.earnAmountCents === null ? null : formatMoney(order.earnAmountCents),
     amount_to_pay: formatMoney(totalCents - heldCents - redeemedCents),
     items: order.items.map(toItemDto),
     payment_methods: toPaymentMethodDtos(order.effectivePaymentMethods, order),
-    ...present(order, 'metadata'),
+    metadata: order.metadata ?? {},
     cashback: {
       to_redeem: toRedeemDto({ heldCents, lapsedCents, redeemedCents, returnedCents, availableCents, maximum }),
       to_receive: toReceiveDto(receivableOf(order, now), order.policy),
     },
     refunded: { amount: formatMoney(refundedCents), amount_to_pay_back: formatMoney(refundedCents - returnedCents) },
     operations: operationsOf(order),
-    ...present(order, 'createdAt', 'createdBy', 'updatedAt', 'expiresAt', 'completedAt', 'completedBy'),
-    ...present(order, 'cancelledAt', 'cancelledBy', 'cancelReason'),
-    ...present(order, 'customerChangedAt', 'customerChangedBy', 'customerChangeReason'),
+    created_at: order.createdAt,
+    created_by: byOf(order.createdBy),
+    updated_at: order.updatedAt,
+    expires_at: order.expiresAt,
+    completed_at: order.completedAt,
+    completed_by: byOf(order.completedBy),
+    cancelled_at: order.cancelledAt,
+    cancelled_by: byOf(order.cancelledBy),
+    cancel_reason: order.cancelReason,
+    customer_changed_at: order.customerChangedAt,
+    customer_changed_by: byOf(order.customerChangedBy),
+    customer_change_reason: order.customerChangeReason,
   };
 }
 
@@ -387,11 +406,12 @@ export function toReceiveDto(receivable: Receivable, { timeZone }: Policy): ToRe
     limited_by: earned.limitedBy,
     taken_back: formatMoney(takenBackCents),
     status,
-    ...(validity === null ? NO_DATES : datesOf(validity, timeZone)),
+    available_at: validity?.availableAt ?? null,
+    available_on: validity === null ? null : dayOf(validity.availableAt, timeZone),
+    expires_at: validity?.expiresAt ?? null,
+    expires_on: validity === null ? null : expiresOn(validity.expiresAt, timeZone),
   };
 }
-
-const NO_DATES = { available_at: null, available_on: null, expires_at: null, expires_on: null };
 
 function receivableOf(order: Order, now: Date): Receivable {
   const { earned, takenBackCents, cancelledAt } = order;

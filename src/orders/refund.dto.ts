@@ -1,9 +1,8 @@
 import { ApiProperty, PickType } from '@nestjs/swagger';
 import { ArrayMinSize, IsBoolean, IsOptional, ValidateIf } from 'class-validator';
-import { ByDto } from '../platform/http/by.dto.js';
+import { ByDto, byOf } from '../platform/http/by.dto.js';
 import { Column } from '../platform/http/csv.js';
 import { PageOf } from '../platform/http/page-query.dto.js';
-import { present } from '../platform/http/present.js';
 import {
   ApiMetadata,
   IsCallerId,
@@ -229,16 +228,24 @@ type RefundEffects = Pick<Refund, 'amountCents' | 'eligibleCents' | 'returnedCen
 
 /** Builds the response for a refund. @param orderExternalId the merchant's own ID of the order. */
 export function toRefundDto(refund: Refund, orderExternalId: string): RefundDto {
-  const { amount, eligible_amount, ...effects } = toRefundQuoteDto(refund);
+  const { returned, amountCents, returnedCents } = refund;
   return {
-    ...present(refund, 'id', 'externalId', 'orderId'),
+    id: refund.id,
+    external_id: refund.externalId,
+    order_id: refund.orderId,
     order_external_id: orderExternalId,
-    amount,
-    eligible_amount,
-    items: refund.returned?.items ?? [],
-    rest: refund.returned?.rest ?? false,
-    ...effects,
-    ...present(refund, 'reason', 'store', 'metadata', 'createdAt', 'createdBy'),
+    amount: formatMoney(amountCents),
+    eligible_amount: formatMoney(refund.eligibleCents),
+    items: returned?.items ?? [],
+    rest: returned?.rest ?? false,
+    cashback_returned: formatMoney(returnedCents),
+    cashback_taken_back: formatMoney(refund.takenBackCents),
+    amount_to_pay_back: formatMoney(amountCents - returnedCents),
+    reason: refund.reason,
+    store: refund.store,
+    metadata: refund.metadata ?? {},
+    created_at: refund.createdAt,
+    created_by: byOf(refund.createdBy),
   };
 }
 
