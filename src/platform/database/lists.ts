@@ -105,7 +105,7 @@ export class Page<Dto> {
   }
 }
 
-const LARGEST_PAGE = 100;
+export const LARGEST_PAGE = 100;
 
 /** The maximum number of rows that a page reads if no index selects them, in parts that double up to the largest. */
 const MAX_ROWS = 1000;

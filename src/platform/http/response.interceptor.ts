@@ -12,7 +12,7 @@ import { ApiExtraModels, ApiOkResponse, getSchemaPath } from '@nestjs/swagger';
 import { type Response } from 'express';
 import { catchError, mergeMap, type Observable } from 'rxjs';
 import { isTimeLimit } from '../database/errors.js';
-import { Page } from '../database/lists.js';
+import { LARGEST_PAGE, Page } from '../database/lists.js';
 import { ApiProblems, headerReferences } from '../openapi/decorators.js';
 import { Problem } from '../values/problem.js';
 import { type AppRequest } from './app-request.js';
@@ -75,7 +75,7 @@ export class ResponseInterceptor implements NestInterceptor {
     const until = performance.now() + MAX_MS;
     const { timeZone } = first;
     let [page, rows, text] = [first, first.data.length, csvOf(columns, first.data, { locale, timeZone })];
-    while (rows < MAX_ROWS && text.length < MAX_BYTES && performance.now() < until) {
+    while (rows + LARGEST_PAGE <= MAX_ROWS && text.length < MAX_BYTES && performance.now() < until) {
       const following = await page.next();
       if (following === undefined) break;
       page = await this.names.fillIn(following);
