@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { EntityManager } from 'typeorm';
 import { MerchantsService } from '../merchants/merchants.service.js';
-import { Lists, loadFound } from '../platform/database/lists.js';
+import { Lists, entitiesOf } from '../platform/database/lists.js';
 import { parseMoney } from '../platform/values/money.js';
 import { Clock } from '../platform/values/time.js';
 import { bringUpToDate, nextExpiries, readAt } from './wallet-sums.js';
@@ -30,11 +30,12 @@ export class CustomersService {
       return {
         name: 'customers',
         table: 'wallets',
+        whole: Wallet,
         order: 'ASC',
         timeZone,
         ranges: [{ index: 'ix_wallets_merchant', prefix: [] }],
         select: async (manager, found) => {
-          const read = await loadFound(manager, Wallet, merchantId, found);
+          const read = entitiesOf(manager, Wallet, found);
           for (const wallet of await selectWallets(manager, read, minimumCents, now)) wallets.set(wallet.id, wallet);
           return found.filter(({ id }) => wallets.has(id));
         },
