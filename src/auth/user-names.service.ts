@@ -16,21 +16,19 @@ export class UserNames {
   constructor(shared: SharedStatements) {
     this.#read = shared.createStatement('user_names', async (manager, ids) => {
       const users = await manager.find(ApiUser, { select: { id: true, name: true }, where: { id: In(ids) } });
-      return ids.map((id) => users.find((user) => user.id === id)?.name ?? id);
+      const names = new Map(users.map(({ id, name }) => [id, name]));
+      return ids.map((id) => names.get(id) ?? id);
     });
   }
 
   /** Adds the names of all users to a response, which it returns. Not for use inside a transaction. */
   async fillIn<T>(response: T): Promise<T> {
-    const authors = new Map<string, ByDto[]>();
-    for (const by of authorsIn(response)) authors.set(by.user_id!, [...(authors.get(by.user_id!) ?? []), by]);
+    const authors = authorsIn(response);
     const isList = typeof response === 'object' && response !== null && 'data' in response;
-    await Promise.all(
-      Array.from(authors, async ([id, of]) => {
-        const name = await this.#nameOf(id, isList ? 0 : MAX_AGE_MS);
-        for (const by of of) Object.assign(by, { name });
-      }),
-    );
+    const ids = [...new Set(authors.map(({ user_id: id }) => id!))];
+    const named = ids.map(async (id) => [id, await this.#nameOf(id, isList ? 0 : MAX_AGE_MS)] as const);
+    const names = new Map(await Promise.all(named));
+    for (const by of authors) Object.assign(by, { name: names.get(by.user_id!) });
     return response;
   }
 

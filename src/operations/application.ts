@@ -1,7 +1,6 @@
 import { type DynamicModule, type INestApplicationContext, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { randomBytes } from 'node:crypto';
-
 import { UserNames } from '../auth/user-names.service.js';
 import { type Config, ConfigModule, loadProcessConfig } from '../platform/config/config.js';
 import { DatabaseServer } from '../platform/database/database-server.js';

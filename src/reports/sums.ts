@@ -54,7 +54,11 @@ interface Declaration<Name extends string, Measure extends string> {
 
 /** The sums of rows of a merchant by local day: what reports read instead of the rows. */
 class DaySums<Name extends string, Measure extends string> {
-  constructor(private readonly declared: Declaration<Name, Measure>) {}
+  readonly #alias: string;
+
+  constructor(private readonly declared: Declaration<Name, Measure>) {
+    this.#alias = declared.source.split(' ').at(-1)!;
+  }
 
   /**
    * Returns a statement that adds up rows of a part of a day. Its parameters are the day, the merchant, and the part's
@@ -64,7 +68,6 @@ class DaySums<Name extends string, Measure extends string> {
    */
   statement(names: readonly Name[] = Object.keys(this.declared.dimensions) as Name[]): string {
     const { source, index, instant, dimensions, measures } = this.declared;
-    const alias = source.split(' ').at(-1)!;
     const shown = Object.entries<Dimension>(dimensions).map(([name, dimension]) => {
       const isTold = names.includes(name as Name);
       const sql = typeof dimension === 'string' ? dimension : dimension.sql;
@@ -74,11 +77,11 @@ class DaySums<Name extends string, Measure extends string> {
       };
     });
     const sums = Object.entries<string>(measures).map(([name, sql]) => `${sql} AS ${name}`);
-    const columns = [`${alias}.merchant_id`, '? AS day', ...shown.map(({ column }) => column), ...sums];
+    const columns = [`${this.#alias}.merchant_id`, '? AS day', ...shown.map(({ column }) => column), ...sums];
     return `
       SELECT ${columns.join(', ')}
         FROM ${source} FORCE INDEX (${index}) ${shown.map(({ join }) => join).join(' ')}
-       WHERE ${alias}.merchant_id = ? AND ${instant} >= ? AND ${instant} < ?
+       WHERE ${this.#alias}.merchant_id = ? AND ${instant} >= ? AND ${instant} < ?
        GROUP BY ${shown.map((_, at) => at + 3).join(', ')}`;
   }
 
@@ -98,7 +101,7 @@ class DaySums<Name extends string, Measure extends string> {
     const { source, index, instant } = this.declared;
     const sql = `
       SELECT ${instant} AS at FROM ${source} FORCE INDEX (${index})
-       WHERE ${source.split(' ').at(-1)}.merchant_id = ? AND ${instant} >= ? ORDER BY ${instant} LIMIT 1 OFFSET ?`;
+       WHERE ${this.#alias}.merchant_id = ? AND ${instant} >= ? ORDER BY ${instant} LIMIT 1 OFFSET ?`;
     return readInstant(manager, sql, [merchantId, from, skipped]);
   }
 
