@@ -2,7 +2,8 @@ import { Injectable, Logger } from '@nestjs/common';
 import { type EntityManager } from 'typeorm';
 import { Merchant } from '../merchants/merchant.entity.js';
 import { Config } from '../platform/config/config.js';
-import { Lists, loadFound, type PageRequest } from '../platform/database/lists.js';
+import { loadFound, type PageRequest } from '../platform/database/lists.js';
+import { Reads } from '../platform/database/reads.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { loginQuota, loginUserQuota } from '../platform/rate-limits/rate-limiter.js';
 import { type Caller, type Permission, PERMISSIONS } from '../platform/values/caller.js';
@@ -32,7 +33,7 @@ export class UsersService {
 
   constructor(
     private readonly unitOfWork: UnitOfWork,
-    private readonly lists: Lists,
+    private readonly reads: Reads,
     private readonly apiUsers: ApiUsersService,
     private readonly passwords: Passwords,
     private readonly sessions: SessionsService,
@@ -43,12 +44,12 @@ export class UsersService {
 
   /** Returns a page of the merchant's API users, oldest first. */
   list({ merchantId }: Caller, request: PageRequest): Promise<UserPageDto> {
-    return this.lists.page(merchantId, request, () => ({
+    return this.reads.page(merchantId, request, (asked) => ({
       name: 'users',
       table: 'api_users',
       order: 'ASC',
       ranges: [{ index: 'ix_api_users_merchant', prefix: [] }],
-      present: async (manager, found) => this.#toDtos(manager, await loadFound(manager, ApiUser, merchantId, found)),
+      present: async (found) => this.#toDtos(asked.manager, await loadFound(asked, ApiUser, found)),
     }));
   }
 

@@ -3,9 +3,6 @@ import { AuthModule } from '../auth/auth.module.js';
 import { MerchantsModule } from '../merchants/merchants.module.js';
 import { BalancesService } from './balances.service.js';
 import { CreditExpiryService } from './credit-expiry.service.js';
-import { CreditListingService } from './credit-listing.service.js';
-import { CustomersService } from './customers.service.js';
-import { GrantListingService } from './grant-listing.service.js';
 import { GrantsController } from './grants.controller.js';
 import { GrantsService } from './grants.service.js';
 import { Replays } from './replay.js';
@@ -13,17 +10,7 @@ import { WalletReadsService } from './wallet-reads.service.js';
 import { WalletStore } from './wallet.store.js';
 import { CreditsController, CustomersController, WalletsController } from './wallets.controller.js';
 
-const PROVIDERS = [
-  BalancesService,
-  CreditExpiryService,
-  CreditListingService,
-  CustomersService,
-  GrantListingService,
-  GrantsService,
-  Replays,
-  WalletReadsService,
-  WalletStore,
-];
+const PROVIDERS = [BalancesService, CreditExpiryService, GrantsService, Replays, WalletReadsService, WalletStore];
 
 @Module({
   imports: [AuthModule, MerchantsModule],

@@ -1,7 +1,8 @@
-import { type EntityManager } from 'typeorm';
+import { type Answer } from '../platform/database/reads.js';
 import { queryNamed } from '../platform/database/rows.js';
 import { amountsOf, exactCents } from '../platform/values/money.js';
 import { dayOf, firstOfNextMonth } from '../platform/values/time.js';
+import { type ExpiringReportDto } from './expiring.dto.js';
 import { type Wallet } from './wallet.entity.js';
 
 /**
@@ -32,24 +33,23 @@ interface Sums {
 }
 
 /**
- * Returns what expires in the current month and the following ones in a time zone, of a merchant's credits or of those
- * of one wallet. An amount counts in the month in which the ledger will have its expiry: what has expired and is still
- * held or not yet written counts in the current month.
+ * Reports what expires in the current month and the following ones, of a merchant's credits or of those of one wallet.
+ * An amount counts in the month in which the ledger will have its expiry: what has expired and is still held or not yet
+ * written counts in the current month.
  */
-export async function expiringByMonth(
-  manager: EntityManager,
-  of: Pick<Wallet, 'merchantId'> & Partial<Wallet>,
-  { now, timeZone, months: count }: { now: Date; timeZone: string; months: number },
-): Promise<{ month: string; expiring: string; held: string }[]> {
+export const EXPIRING: Answer<{ months: number; wallet?: Wallet }, ExpiringReportDto> = async (asked) => {
+  const { manager, merchantId, query, timeZone, now } = asked;
   const months: string[] = [];
-  for (let day = dayOf(now, timeZone); months.length < count; day = firstOfNextMonth(day)) months.push(day.slice(0, 7));
+  for (let day = dayOf(now, timeZone); months.length < query.months; day = firstOfNextMonth(day))
+    months.push(day.slice(0, 7));
   const cents = months.map(() => ({ expiring: 0, held: 0 }));
-  for (const row of await queryNamed<Sums>(manager, ofUnspent(SUMS, of.id !== undefined), of)) {
+  const of = { merchantId, id: query.wallet?.id, document: query.wallet?.document };
+  for (const row of await queryNamed<Sums>(manager, ofUnspent(SUMS, query.wallet !== undefined), of)) {
     const month = dayOf(row.at, timeZone).slice(0, 7);
     const sums = cents[month < months[0]! ? 0 : months.indexOf(month)];
     if (sums === undefined) continue;
     sums.expiring = exactCents(sums.expiring + exactCents(row.expiring));
     sums.held = exactCents(sums.held + exactCents(row.held));
   }
-  return months.map((month, at) => ({ month, ...amountsOf(cents[at]!) }));
-}
+  return { data: months.map((month, at) => ({ month, ...amountsOf(cents[at]!) })) };
+};

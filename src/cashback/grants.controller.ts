@@ -1,13 +1,13 @@
 import { Body, Get, HttpCode, Post, Query, Res } from '@nestjs/common';
 import { ApiBody } from '@nestjs/swagger';
 import { type Response } from 'express';
+import { Reads } from '../platform/database/reads.js';
 import { Heavy, LocksRows } from '../platform/http/admission.js';
 import { markCreated } from '../platform/http/app-request.js';
 import { CurrentCaller, IdParam, MerchantController, MerchantId, Requires } from '../platform/http/decorators.js';
 import { ListFile } from '../platform/http/response.interceptor.js';
 import { ApiCreated, ApiProblems } from '../platform/openapi/decorators.js';
 import { type Caller } from '../platform/values/caller.js';
-import { GrantListingService } from './grant-listing.service.js';
 import {
   CreateGrantDto,
   GRANT_COLUMNS,
@@ -18,13 +18,14 @@ import {
   toGrantDto,
   VoidGrantDto,
 } from './grant.dto.js';
+import { GRANTS } from './grants.list.js';
 import { GrantsService } from './grants.service.js';
 
 @MerchantController('grants', 'wallets')
 export class GrantsController {
   constructor(
     private readonly grants: GrantsService,
-    private readonly listing: GrantListingService,
+    private readonly reads: Reads,
   ) {}
 
   /**
@@ -60,7 +61,7 @@ export class GrantsController {
   @Heavy()
   @ListFile('grants', GRANT_COLUMNS, GrantPageDto)
   listGrants(@MerchantId() merchantId: string, @Query() query: ListGrantsDto): Promise<GrantPageDto> {
-    return this.listing.list(merchantId, query);
+    return this.reads.page(merchantId, query, GRANTS);
   }
 
   /**

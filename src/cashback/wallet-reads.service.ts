@@ -1,18 +1,17 @@
 import { Injectable } from '@nestjs/common';
 import { type EntityManager, MoreThan } from 'typeorm';
-import { MerchantsService } from '../merchants/merchants.service.js';
 import { ALL_MERCHANTS } from '../platform/database/by-merchant.js';
-import { entitiesOf, Lists, type PageRequest } from '../platform/database/lists.js';
+import { entitiesOf, type PageRequest } from '../platform/database/lists.js';
+import { Reads } from '../platform/database/reads.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { notFound } from '../platform/values/problem.js';
-import { Clock } from '../platform/values/time.js';
 import { type CreditDto, type CreditPageDto } from './credit.dto.js';
 import { Credit } from './credit.entity.js';
 import { Entry } from './entry.entity.js';
 import { type ExpiringReportDto } from './expiring.dto.js';
-import { expiringByMonth } from './expiring.js';
+import { EXPIRING } from './expiring.js';
 import { readNames } from './external-names.js';
-import { summarize, type WalletSummary } from './wallet-sums.js';
+import { summarize } from './wallet-sums.js';
 import {
   type EntryDto,
   type EntryPageDto,
@@ -34,23 +33,21 @@ type ShownWallet = WalletDto & { time_zone: string; open_credits: number; credit
 export class WalletReadsService {
   constructor(
     private readonly unitOfWork: UnitOfWork,
-    private readonly lists: Lists,
-    private readonly merchants: MerchantsService,
-    private readonly clock: Clock,
+    private readonly reads: Reads,
   ) {}
 
   /** Returns a customer's wallet; all amounts are zero for an unknown customer. */
-  async search(merchantId: string, document: string): Promise<WalletDto> {
-    const { timeZone } = await this.merchants.policyOf(merchantId);
-    const wallet = await this.unitOfWork.snapshot((manager) => this.#summary(manager, { merchantId, document }));
-    return wallet === null ? unknownCustomer(document) : toWalletDto(wallet, timeZone);
+  search(merchantId: string, document: string): Promise<WalletDto> {
+    return this.reads.read(merchantId, { merchantId, document }, async ({ manager, query, timeZone, now }) => {
+      const wallet = await summarize(manager, query, now);
+      return wallet === null ? unknownCustomer(document) : toWalletDto(wallet, timeZone);
+    });
   }
 
   /** Returns a wallet by its ID. @throws Problem not_found, also for a wallet of another merchant. */
-  async get(merchantId: string, walletId: string): Promise<WalletDto> {
-    const { timeZone } = await this.merchants.policyOf(merchantId);
-    return this.unitOfWork.snapshot(async (manager) => {
-      const wallet = await this.#summary(manager, await find(manager, { id: walletId, merchantId }));
+  get(merchantId: string, walletId: string): Promise<WalletDto> {
+    return this.reads.read(merchantId, { id: walletId, merchantId }, async ({ manager, query, timeZone, now }) => {
+      const wallet = await summarize(manager, await find(manager, query), now);
       if (wallet === null) throw notFound(NO_WALLET);
       return toWalletDto(wallet, timeZone);
     });
@@ -61,9 +58,8 @@ export class WalletReadsService {
    *
    * @throws Problem not_found, also for a wallet of another merchant; validation_failed if the cursor is not valid.
    */
-  async credits(merchantId: string, walletId: string, page: PageRequest): Promise<CreditPageDto> {
-    const { timeZone } = await this.merchants.policyOf(merchantId);
-    return this.lists.page(merchantId, page, async (manager) => {
+  credits(merchantId: string, walletId: string, page: PageRequest): Promise<CreditPageDto> {
+    return this.reads.page(merchantId, page, async ({ manager, timeZone, now }) => {
       await find(manager, { id: walletId, merchantId });
       return {
         name: `credits ${walletId}`,
@@ -73,8 +69,8 @@ export class WalletReadsService {
         order: 'ASC',
         whole: Credit,
         ranges: [{ index: 'ix_cashback_credits_expiry', prefix: [['wallet_id = ?', walletId], ['is_open = 1']] }],
-        period: { from: this.clock.now(merchantId).getTime() + 1, to: Infinity },
-        present: async (_, found) => {
+        period: { from: now.getTime() + 1, to: Infinity },
+        present: async (found) => {
           const credits = entitiesOf(manager, Credit, found);
           const names = await readNames(manager, merchantId, credits.map(nameable));
           return credits.map((credit) => toCreditDto(credit, names, timeZone));
@@ -84,12 +80,10 @@ export class WalletReadsService {
   }
 
   /** Returns what expires in this month and the following ones. @throws Problem not_found, as `get`. */
-  async expiring(merchantId: string, walletId: string, months: number): Promise<ExpiringReportDto> {
-    const { timeZone } = await this.merchants.policyOf(merchantId);
-    const period = { now: this.clock.now(merchantId), timeZone, months };
-    return this.unitOfWork.snapshot(async (manager) => {
-      const { id, document } = await find(manager, { id: walletId, merchantId });
-      return { data: await expiringByMonth(manager, { id, merchantId, document }, period) };
+  expiring(merchantId: string, walletId: string, months: number): Promise<ExpiringReportDto> {
+    return this.reads.read(merchantId, { id: walletId, merchantId }, async (asked) => {
+      const wallet = await find(asked.manager, asked.query);
+      return EXPIRING({ ...asked, query: { months, wallet } });
     });
   }
 
@@ -99,7 +93,7 @@ export class WalletReadsService {
    * @throws Problem not_found, also for a wallet of another merchant; validation_failed if the cursor is not valid.
    */
   entries(merchantId: string, walletId: string, page: PageRequest): Promise<EntryPageDto> {
-    return this.lists.page(merchantId, page, async (manager) => {
+    return this.reads.page(merchantId, page, async ({ manager }) => {
       await find(manager, { id: walletId, merchantId });
       return {
         name: `entries ${walletId}`,
@@ -108,7 +102,7 @@ export class WalletReadsService {
         order: 'DESC',
         whole: Entry,
         ranges: [{ index: 'PRIMARY', prefix: [['wallet_id = ?', walletId]] }],
-        present: async (_, found) => {
+        present: async (found) => {
           const entries = entitiesOf(manager, Entry, found);
           const names = await readNames(manager, merchantId, entries);
           return entries.map((entry) => toEntryDto(entry, names));
@@ -128,26 +122,21 @@ export class WalletReadsService {
     const owner =
       'walletId' in of ? await this.unitOfWork.statement((manager) => find(manager, { id: of.walletId })) : of;
     const { merchantId } = owner;
-    const { timeZone } = await this.merchants.policyOf(merchantId);
-    const shown = await this.unitOfWork.snapshot(async (manager) => {
-      const wallet = await this.#summary(manager, owner);
+    const shown = await this.reads.read(merchantId, owner, async ({ manager, query, timeZone, now }) => {
+      const wallet = await summarize(manager, query, now);
       if (wallet === null) throw notFound('walletId' in of ? NO_WALLET : 'no wallet has this document');
       const { id } = wallet;
-      const open = { walletId: id, merchantId, isOpen: 1, expiresAt: MoreThan(this.clock.now(merchantId)) };
-      return {
-        ...toWalletDto(wallet, timeZone),
-        id,
-        time_zone: timeZone,
-        open_credits: await manager.countBy(Credit, open),
-      };
+      const open_credits = await manager.countBy(Credit, {
+        walletId: id,
+        merchantId,
+        isOpen: 1,
+        expiresAt: MoreThan(now),
+      });
+      return { ...toWalletDto(wallet, timeZone), id, time_zone: timeZone, open_credits };
     });
     const { data: credits } = await this.credits(merchantId, shown.id, { limit });
     const { data: entries } = await this.entries(merchantId, shown.id, { limit });
     return { ...shown, credits, entries };
-  }
-
-  #summary(manager: EntityManager, owner: WalletOwner): Promise<WalletSummary | null> {
-    return summarize(manager, owner, this.clock.now(owner.merchantId));
   }
 }
 

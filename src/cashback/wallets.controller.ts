@@ -1,12 +1,13 @@
 import { Body, Get, HttpCode, Post, Query } from '@nestjs/common';
+import { Reads } from '../platform/database/reads.js';
 import { Heavy } from '../platform/http/admission.js';
 import { IdParam, MerchantController, MerchantId, Requires } from '../platform/http/decorators.js';
 import { PageQueryDto } from '../platform/http/page-query.dto.js';
 import { ListFile } from '../platform/http/response.interceptor.js';
 import { ApiProblems } from '../platform/openapi/decorators.js';
-import { CreditListingService } from './credit-listing.service.js';
 import { CREDIT_COLUMNS, CreditPageDto, CustomerCreditPageDto, ListCreditsDto } from './credit.dto.js';
-import { CustomersService } from './customers.service.js';
+import { CREDITS } from './credits.list.js';
+import { CUSTOMERS } from './customers.list.js';
 import { ExpiringReportDto, WalletExpiringQueryDto } from './expiring.dto.js';
 import { WalletReadsService } from './wallet-reads.service.js';
 import {
@@ -20,7 +21,7 @@ import {
 
 @MerchantController('credits', 'wallets')
 export class CreditsController {
-  constructor(private readonly listing: CreditListingService) {}
+  constructor(private readonly reads: Reads) {}
 
   /**
    * List the open credits of all customers
@@ -34,13 +35,13 @@ export class CreditsController {
   @Heavy()
   @ListFile('credits', CREDIT_COLUMNS, CustomerCreditPageDto)
   listCredits(@MerchantId() merchantId: string, @Query() query: ListCreditsDto): Promise<CustomerCreditPageDto> {
-    return this.listing.list(merchantId, query);
+    return this.reads.page(merchantId, query, CREDITS);
   }
 }
 
 @MerchantController('customers', 'wallets')
 export class CustomersController {
-  constructor(private readonly customers: CustomersService) {}
+  constructor(private readonly reads: Reads) {}
 
   /**
    * List customers
@@ -54,7 +55,7 @@ export class CustomersController {
   @Heavy()
   @ListFile('customers', CUSTOMER_COLUMNS, CustomerPageDto)
   listCustomers(@MerchantId() merchantId: string, @Query() query: ListCustomersDto): Promise<CustomerPageDto> {
-    return this.customers.list(merchantId, query);
+    return this.reads.page(merchantId, query, CUSTOMERS);
   }
 }
 

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type EntityManager, IsNull, MoreThanOrEqual } from 'typeorm';
+import { type TimeZones } from '../platform/database/reads.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { newId } from '../platform/values/ids.js';
 import { notFound, type Problem, validationFailed } from '../platform/values/problem.js';
@@ -28,7 +29,7 @@ export interface Rules {
 export type Days = Pick<PolicyVersion, 'fromDay' | 'throughDay'>;
 
 @Injectable()
-export class MerchantsService {
+export class MerchantsService implements TimeZones {
   /** In the order in which they were read. */
   readonly #rules = new Map<string, { rules: Promise<Rules>; readAt: number }>();
 
@@ -121,6 +122,10 @@ export class MerchantsService {
   async policyOf(id: string, at = this.clock.now(id)): Promise<Policy> {
     const { policy, versions } = await this.#rulesOf(id);
     return policyAt(policy, versions, at);
+  }
+
+  async timeZoneOf(id: string): Promise<string> {
+    return (await this.#rulesOf(id)).policy.timeZone;
   }
 
   #rulesOf(id: string): Promise<Rules> {

@@ -1,17 +1,18 @@
-import { type INestApplicationContext } from '@nestjs/common';
 import { Command, Option } from 'commander';
 import { UserNames } from '../auth/user-names.service.js';
-import { CreditListingService } from '../cashback/credit-listing.service.js';
 import { CREDIT_COLUMNS } from '../cashback/credit.dto.js';
-import { CustomersService } from '../cashback/customers.service.js';
-import { GrantListingService } from '../cashback/grant-listing.service.js';
+import { CREDITS } from '../cashback/credits.list.js';
+import { CUSTOMERS } from '../cashback/customers.list.js';
 import { GRANT_COLUMNS } from '../cashback/grant.dto.js';
+import { GRANTS } from '../cashback/grants.list.js';
 import { CUSTOMER_COLUMNS } from '../cashback/wallet.dto.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
-import { OrderListingService } from '../orders/order-listing.service.js';
 import { ORDER_COLUMNS } from '../orders/order-lists.dto.js';
+import { ORDERS } from '../orders/orders.list.js';
 import { REFUND_COLUMNS } from '../orders/refund.dto.js';
-import { RefundsService } from '../orders/refunds.service.js';
+import { REFUNDS } from '../orders/refunds.service.js';
+import { LARGEST_PAGE } from '../platform/database/lists.js';
+import { type ListOf, Reads, type Page } from '../platform/database/reads.js';
 import { type Column, csvOf } from '../platform/http/csv.js';
 import { startOfDay } from '../platform/values/time.js';
 import { runWithServices } from './application.js';
@@ -27,16 +28,10 @@ interface ListOptions {
 /** What a list is asked for: days as they are, and as instants. */
 interface Wanted {
   limit: number;
-  cursor?: string;
   created_from?: string;
   created_to?: string;
   expires_from?: string;
   expires_to?: string;
-}
-
-interface Page {
-  data: readonly object[];
-  next_cursor: string | null;
 }
 
 interface List {
@@ -44,7 +39,7 @@ interface List {
   /** What `--from` and `--to` are about, if it has them. */
   period?: string;
   columns: readonly Column[];
-  read: (services: INestApplicationContext, merchantId: string, wanted: Wanted) => Promise<Page>;
+  of: ListOf<Wanted, object>;
 }
 
 /** The lists of `GET /orders`, `/refunds`, `/grants`, `/customers` and `/credits`, whole. */
@@ -53,31 +48,30 @@ const LISTS: Record<string, List> = {
     description: 'orders, newest first',
     period: 'of creations',
     columns: ORDER_COLUMNS,
-    read: (services, merchantId, wanted) => services.get(OrderListingService).list(merchantId, wanted),
+    of: ORDERS,
   },
   refunds: {
     description: 'refunds, newest first',
     period: 'of creations',
     columns: REFUND_COLUMNS,
-    read: (services, merchantId, wanted) => services.get(RefundsService).listAll(merchantId, wanted),
+    of: REFUNDS,
   },
   grants: {
     description: 'grants, newest first',
     period: 'of creations',
     columns: GRANT_COLUMNS,
-    read: (services, merchantId, wanted) => services.get(GrantListingService).list(merchantId, wanted),
+    of: GRANTS,
   },
   customers: {
     description: 'customers with a balance or a debt',
     columns: CUSTOMER_COLUMNS,
-    read: (services, merchantId, { limit, cursor }) =>
-      services.get(CustomersService).list(merchantId, { limit, ...(cursor !== undefined && { cursor }) }),
+    of: CUSTOMERS,
   },
   credits: {
     description: 'credits that are not spent, earliest expiry first',
     period: 'of `expires_on`',
     columns: CREDIT_COLUMNS,
-    read: (services, merchantId, wanted) => services.get(CreditListingService).list(merchantId, wanted),
+    of: CREDITS,
   },
 };
 
@@ -101,21 +95,20 @@ export function listCommands(): Command {
 }
 
 /** Prints page by page, so that a long list needs no memory. */
-function print({ merchant, from, to, format }: ListOptions, { columns, read }: List): Promise<void> {
+function print({ merchant, from, to, format }: ListOptions, { columns, of }: List): Promise<void> {
   return runWithServices(async (services) => {
     const { timeZone } = (await services.get(MerchantsService).get(merchant)).policy;
     const wanted: Wanted = {
-      limit: 100,
+      limit: LARGEST_PAGE,
       ...(from && { created_from: startOfDay(from, timeZone).toISOString(), expires_from: from }),
       ...(to && { created_to: startOfDay(to, timeZone).toISOString(), expires_to: to }),
     };
     const options = { locale: format === 'csv-pt-BR' ? ('pt-BR' as const) : undefined, timeZone };
-    for (let cursor: string | null | undefined; cursor !== null;) {
-      const page = await read(services, merchant, { ...wanted, ...(cursor !== undefined && { cursor }) });
+    let page: Page<object> | undefined = await services.get(Reads).page(merchant, wanted, of);
+    for (let isContinued = false; page !== undefined; isContinued = true) {
       const { data } = await services.get(UserNames).fillIn(page);
-      const isContinued = cursor !== undefined;
       process.stdout.write(format === 'json' ? linesOf(data) : csvOf(columns, data, { ...options, isContinued }));
-      cursor = page.next_cursor;
+      page = await page.next();
     }
   });
 }

@@ -1,12 +1,16 @@
 import { type INestApplicationContext } from '@nestjs/common';
 import { Command, Option } from 'commander';
 import { UserNames } from '../auth/user-names.service.js';
+import { EXPIRING } from '../cashback/expiring.js';
 import { rename, writeFile } from 'node:fs/promises';
 import { Gauge, Registry } from 'prom-client';
 import { MerchantsService } from '../merchants/merchants.service.js';
-import { type LedgerOptions, LedgerService } from '../reports/ledger.service.js';
-import { ExpiringService, OutstandingService } from '../reports/outstanding.service.js';
-import { PeriodReportsService } from '../reports/period-reports.service.js';
+import { type Answer, Reads } from '../platform/database/reads.js';
+import { memberOf } from '../platform/http/present.js';
+import { FREQUENT_CUSTOMERS, TOP_CUSTOMERS } from '../reports/customers.report.js';
+import { GRANTS } from '../reports/grants.report.js';
+import { LEDGER } from '../reports/ledger.report.js';
+import { OUTSTANDING } from '../reports/outstanding.report.js';
 import { LEDGER_BY } from '../reports/report.dto.js';
 import { runWithServices } from './application.js';
 import { day, wholeNumber } from './arguments.js';
@@ -19,17 +23,10 @@ interface ReportOptions {
   format?: Format;
 }
 
-interface Period {
-  from: string;
-  to: string;
-}
-
 interface Report {
   data: object[];
   total?: object;
 }
-
-type Read<Options> = (services: INestApplicationContext, merchantId: string, options: Options) => Promise<Report>;
 
 export function reportCommands(): Command {
   const report = new Command('report').description('reports for accounting; days and months are in each time zone');
@@ -37,58 +34,50 @@ export function reportCommands(): Command {
     report,
     'outstanding',
     "what each merchant owes its customers, now or at the end of a past day, and the customers' debt",
-    (services, merchantId, { asOf, by }: { asOf?: string; by?: 'store' }) =>
-      services.get(OutstandingService).report(merchantId, { as_of: asOf, by }),
+    OUTSTANDING,
   )
     .option('--as-of <day>', 'a day that is over; default: now', day)
     .addOption(byOption(['store']));
-  addWithPeriod(
+  addWithDays(
     report,
     'ledger',
     'why it changed: opening + earned + granted - redeemed + returned - taken back - voided - expired = closing',
-    (services, merchantId, options: LedgerOptions) => services.get(LedgerService).report(merchantId, options),
+    LEDGER,
   )
     .addOption(byOption(LEDGER_BY))
     .option('--counts', 'also the orders and customers of at most 31 days');
-  add(
-    report,
-    'expiring',
-    'the cashback that will expire in this month and the following ones',
-    (services, merchantId, options: { months: number }) => services.get(ExpiringService).report(merchantId, options),
-  ).option('--months <n>', 'the number of months', wholeNumber(1, 120), 12);
-  addWithPeriod(report, 'grants', 'who granted how much, by reason', (services, merchantId, { from, to }: Period) =>
-    services.get(PeriodReportsService).grants(merchantId, { from, to }),
+  add(report, 'expiring', 'the cashback that will expire in this month and the following ones', EXPIRING).option(
+    '--months <n>',
+    'the number of months',
+    wholeNumber(1, 120),
+    12,
   );
-  addOfCustomers(report);
-  return report;
-}
-
-function addOfCustomers(report: Command): void {
-  addWithPeriod(
+  addWithDays(report, 'grants', 'who granted how much, by reason', GRANTS);
+  addWithDays(
     report,
     'frequent',
     'customers with many completed orders in a day, and the users that completed them',
-    (services, merchantId, { atLeast: at_least, ...period }: Period & { atLeast: number }) =>
-      services.get(PeriodReportsService).frequent(merchantId, { ...period, at_least }),
+    FREQUENT_CUSTOMERS,
   ).option('--at-least <n>', 'the number of orders from which a customer is listed', wholeNumber(2, 1000), 3);
-  addWithPeriod(
-    report,
-    'customers',
-    'the customers who bought most',
-    (services, merchantId, options: Period & { limit: number }) =>
-      services.get(PeriodReportsService).customers(merchantId, options),
-  ).option('--limit <n>', 'the maximum number of customers', wholeNumber(1, 1000), 100);
+  addWithDays(report, 'customers', 'the customers who bought most', TOP_CUSTOMERS).option(
+    '--limit <n>',
+    'the maximum number of customers',
+    wholeNumber(1, 1000),
+    100,
+  );
+  return report;
 }
 
-const add = <Options>(report: Command, name: string, description: string, read: Read<Options>): Command =>
+/** @param answer the report of `GET /reports/<name>`, whose parameters the options are. */
+const add = <Query>(report: Command, name: string, description: string, answer: Answer<Query, Report>): Command =>
   report
     .command(name)
     .description(description)
     .option('--merchant <id>', 'only this merchant')
     .addOption(formatOption())
-    .action((options: ReportOptions & Options) => print(options, read));
+    .action((options: ReportOptions) => print(options, answer));
 
-const addWithPeriod: typeof add = (...given) =>
+const addWithDays: typeof add = (...given) =>
   add(...given)
     .requiredOption('--from <day>', 'the first day, such as 2026-11-01', day)
     .requiredOption('--to <day>', 'the day after the last one, such as 2026-12-01', day);
@@ -96,12 +85,14 @@ const addWithPeriod: typeof add = (...given) =>
 const byOption = (by: readonly string[]): Option =>
   new Option('--by <what>', 'a row for each; a store is the one that owes the cashback').choices(by);
 
-function print<Options>(options: ReportOptions & Options, read: Read<Options>): Promise<void> {
+function print<Query>(options: ReportOptions, answer: Answer<Query, Report>): Promise<void> {
   const format = options.format ?? usualFormat();
+  const parameters = Object.entries(options).map(([name, value]): [string, unknown] => [memberOf(name), value]);
+  const query = Object.fromEntries(parameters) as Query;
   return runWithServices(async (services) => {
     const rows: Row[] = [];
     for (const { id, name } of await services.get(MerchantsService).select(options.merchant)) {
-      const { data, total } = await read(services, id, options);
+      const { data, total } = await services.get(Reads).read(id, query, answer);
       for (const row of data) rows.push({ merchant_id: id, name, ...row });
       // Other formats are for programs, which would add it up with the rows.
       if (format === 'table' && total !== undefined && data.length > 1)

@@ -1,6 +1,7 @@
 import { Body, Get, HttpCode, Param, Post, Put, Query, Res } from '@nestjs/common';
 import { ApiBody, ApiParam } from '@nestjs/swagger';
 import { type Response } from 'express';
+import { Reads } from '../platform/database/reads.js';
 import { Heavy, LocksRows } from '../platform/http/admission.js';
 import { markCreated } from '../platform/http/app-request.js';
 import {
@@ -19,7 +20,6 @@ import { textPattern } from '../platform/values/texts.js';
 import { ChangeCustomerDto, CustomerChangeDto } from './customer-change.dto.js';
 import { CustomerChangesService } from './customer-changes.service.js';
 import { OrderLifecycleService } from './order-lifecycle.service.js';
-import { OrderListingService } from './order-listing.service.js';
 import { ListOrdersDto, ORDER_COLUMNS, OrderPageDto, SearchOrdersDto } from './order-lists.dto.js';
 import {
   AmendOrderDto,
@@ -30,6 +30,7 @@ import {
 } from './order-requests.dto.js';
 import { OrderTimelineService } from './order-timeline.service.js';
 import { OrderDto } from './order.dto.js';
+import { ORDERS } from './orders.list.js';
 import { OrdersService } from './orders.service.js';
 import { CreateQuoteDto, QuoteDto } from './quote.dto.js';
 import { QuotesService } from './quotes.service.js';
@@ -39,7 +40,7 @@ import { TimelinePageDto } from './timeline.dto.js';
 export class OrdersController {
   constructor(
     private readonly orders: OrdersService,
-    private readonly listing: OrderListingService,
+    private readonly reads: Reads,
     private readonly lifecycle: OrderLifecycleService,
     private readonly customerChanges: CustomerChangesService,
     private readonly timeline: OrderTimelineService,
@@ -77,7 +78,7 @@ export class OrdersController {
   @Heavy()
   @ListFile('orders', ORDER_COLUMNS, OrderPageDto)
   listOrders(@MerchantId() merchantId: string, @Query() query: ListOrdersDto): Promise<OrderPageDto> {
-    return this.listing.list(merchantId, query);
+    return this.reads.page(merchantId, query, ORDERS);
   }
 
   /**
@@ -92,7 +93,7 @@ export class OrdersController {
   @HttpCode(200)
   @ApiProblems.query()
   searchOrders(@MerchantId() merchantId: string, @Body() body: SearchOrdersDto): Promise<OrderPageDto> {
-    return this.listing.list(merchantId, body);
+    return this.reads.page(merchantId, body, ORDERS);
   }
 
   /**

@@ -7,7 +7,6 @@ import { ErasureService } from './erasure.service.js';
 import { OrderTransactionsService } from './order-transactions.service.js';
 import { OrderExpiryService } from './order-expiry.service.js';
 import { OrderLifecycleService } from './order-lifecycle.service.js';
-import { OrderListingService } from './order-listing.service.js';
 import { OrderTimelineService } from './order-timeline.service.js';
 import { OrderStore } from './order.store.js';
 import { OrdersController, QuotesController } from './orders.controller.js';
@@ -18,7 +17,6 @@ import { RefundsService } from './refunds.service.js';
 
 const PROVIDERS = [
   OrdersService,
-  OrderListingService,
   OrderTimelineService,
   QuotesService,
   OrderLifecycleService,

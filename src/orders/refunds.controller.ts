@@ -1,5 +1,6 @@
 import { Body, Get, HttpCode, Post, Query, Res } from '@nestjs/common';
 import type { Response } from 'express';
+import { Reads } from '../platform/database/reads.js';
 import { Heavy, LocksRows } from '../platform/http/admission.js';
 import { markCreated } from '../platform/http/app-request.js';
 import {
@@ -22,7 +23,7 @@ import {
   RefundPageDto,
   RefundQuoteDto,
 } from './refund.dto.js';
-import { RefundsService } from './refunds.service.js';
+import { REFUNDS, RefundsService } from './refunds.service.js';
 
 @MerchantController('orders/:id/refunds', 'orders')
 export class RefundsController {
@@ -107,7 +108,7 @@ export class RefundsController {
 
 @MerchantController('refunds', 'orders')
 export class RefundListController {
-  constructor(private readonly refunds: RefundsService) {}
+  constructor(private readonly reads: Reads) {}
 
   /**
    * List all refunds
@@ -120,6 +121,6 @@ export class RefundListController {
   @Heavy()
   @ListFile('refunds', REFUND_COLUMNS, RefundPageDto)
   listAllRefunds(@MerchantId() merchantId: string, @Query() query: CreatedQueryDto): Promise<RefundPageDto> {
-    return this.refunds.listAll(merchantId, query);
+    return this.reads.page(merchantId, query, REFUNDS);
   }
 }

@@ -1,16 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { type EntityManager, In } from 'typeorm';
 import { differences } from '../cashback/replay.js';
-import { MerchantsService } from '../merchants/merchants.service.js';
 import {
   type CreatedPageRequest,
   type IndexRange,
-  List,
-  Lists,
+  type List,
   loadFound,
   type PageRequest,
   periodOf,
 } from '../platform/database/lists.js';
+import { type Asked, type ListOf, Reads } from '../platform/database/reads.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { type Caller } from '../platform/values/caller.js';
 import { exactCents } from '../platform/values/money.js';
@@ -37,8 +36,7 @@ import { Refund } from './refund.entity.js';
 export class RefundsService {
   constructor(
     private readonly unitOfWork: UnitOfWork,
-    private readonly lists: Lists,
-    private readonly merchants: MerchantsService,
+    private readonly reads: Reads,
     private readonly transactions: OrderTransactionsService,
     private readonly clock: Clock,
   ) {}
@@ -97,26 +95,10 @@ export class RefundsService {
    */
   list(merchantId: string, orderId: string, request: PageRequest): Promise<RefundPageDto> {
     const range: IndexRange = { index: 'ix_refunds_order_created', prefix: [['order_id = ?', orderId]] };
-    return this.lists.page(merchantId, request, async (manager) => {
-      await externalIdOf(manager, merchantId, orderId);
-      return refundsIn(merchantId, `refunds ${orderId}`, range);
+    return this.reads.page(merchantId, request, async (asked) => {
+      await externalIdOf(asked.manager, merchantId, orderId);
+      return refundsIn(asked, `refunds ${orderId}`, range);
     });
-  }
-
-  /**
-   * Returns a page of the merchant's refunds, newest first.
-   *
-   * @throws Problem validation_failed if the cursor is not one of this list.
-   */
-  async listAll(merchantId: string, request: CreatedPageRequest): Promise<RefundPageDto> {
-    const range: IndexRange = { index: 'ix_refunds_merchant_created', prefix: [] };
-    const period = periodOf(request.created_from, request.created_to);
-    const { timeZone } = await this.merchants.policyOf(merchantId);
-    return this.lists.page(merchantId, request, () => ({
-      ...refundsIn(merchantId, 'refunds', range),
-      period,
-      timeZone,
-    }));
   }
 
   /** @throws Problem not_found, also for a refund of another order or another merchant. */
@@ -206,16 +188,22 @@ async function externalIdsOf(manager: EntityManager, merchantId: string, ids: st
   return new Map(orders.map(({ id, externalId }) => [id, externalId]));
 }
 
-const refundsIn = (merchantId: string, name: string, range: IndexRange): List<RefundDto> => ({
+const refundsIn = (asked: Asked, name: string, range: IndexRange): List<RefundDto> => ({
   name,
   table: 'refunds',
   instant: 'created_at',
   order: 'DESC',
   ranges: [range],
-  present: async (manager, found) => {
-    const refunds = await loadFound(manager, Refund, merchantId, found);
+  present: async (found) => {
+    const refunds = await loadFound(asked, Refund, found);
     const ids = refunds.map(({ orderId }) => orderId);
-    const externalIds = await externalIdsOf(manager, merchantId, ids);
+    const externalIds = await externalIdsOf(asked.manager, asked.merchantId, ids);
     return refunds.map((refund) => toRefundDto(refund, externalIds.get(refund.orderId)!));
   },
+});
+
+/** The merchant's refunds, newest first. */
+export const REFUNDS: ListOf<CreatedPageRequest, RefundDto> = (asked) => ({
+  ...refundsIn(asked, 'refunds', { index: 'ix_refunds_merchant_created', prefix: [] }),
+  period: periodOf(asked.query.created_from, asked.query.created_to),
 });

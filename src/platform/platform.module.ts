@@ -4,7 +4,6 @@ import { DataSource } from 'typeorm';
 import { Config } from './config/config.js';
 import { dataSourceOptions, refuseUnsafeServer, type Schema } from './database/data-source.js';
 import { DatabaseHealth, DatabaseKind, DatabaseServer } from './database/database-server.js';
-import { Lists } from './database/lists.js';
 import { SharedStatements } from './database/shared.js';
 import { UnitOfWork } from './database/unit-of-work.js';
 import { Admission } from './http/admission.js';
@@ -22,7 +21,7 @@ export const REQUEST_QUERY_TIMEOUT_MS = 3500;
 /** How often, a second apart, the service tries to connect when it starts. */
 const CONNECTION_ATTEMPTS = 5;
 
-const PROVIDERS = [DomainEvents, UnitOfWork, Lists, SharedStatements, DatabaseServer, DatabaseHealth];
+const PROVIDERS = [DomainEvents, UnitOfWork, SharedStatements, DatabaseServer, DatabaseHealth];
 
 @Global()
 @Module({ providers: PROVIDERS, exports: PROVIDERS })

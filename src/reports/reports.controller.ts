@@ -1,11 +1,14 @@
 import { Get, Query } from '@nestjs/common';
 import { ExpiringReportDto, ExpiringRowDto } from '../cashback/expiring.dto.js';
+import { EXPIRING } from '../cashback/expiring.js';
+import { Reads } from '../platform/database/reads.js';
 import { Heavy } from '../platform/http/admission.js';
 import { MerchantController, MerchantId, Requires } from '../platform/http/decorators.js';
 import { Report } from '../platform/http/response.interceptor.js';
-import { LedgerService } from './ledger.service.js';
-import { ExpiringService, OutstandingService } from './outstanding.service.js';
-import { PeriodReportsService } from './period-reports.service.js';
+import { FREQUENT_CUSTOMERS, TOP_CUSTOMERS } from './customers.report.js';
+import { GRANTS } from './grants.report.js';
+import { LEDGER } from './ledger.report.js';
+import { OUTSTANDING } from './outstanding.report.js';
 import {
   ExpiringQueryDto,
   FrequentQueryDto,
@@ -29,12 +32,7 @@ import {
 @Requires('reports')
 @Heavy()
 export class ReportsController {
-  constructor(
-    private readonly ledger: LedgerService,
-    private readonly outstanding: OutstandingService,
-    private readonly expiring: ExpiringService,
-    private readonly ofPeriod: PeriodReportsService,
-  ) {}
+  constructor(private readonly reads: Reads) {}
 
   /**
    * Report the ledger
@@ -46,7 +44,7 @@ export class ReportsController {
   @Get('ledger')
   @Report('ledger', LedgerReportDto, LedgerRowDto)
   reportLedger(@MerchantId() merchantId: string, @Query() query: LedgerQueryDto): Promise<LedgerReportDto> {
-    return this.ledger.report(merchantId, query);
+    return this.reads.read(merchantId, query, LEDGER);
   }
 
   /**
@@ -60,7 +58,7 @@ export class ReportsController {
     @MerchantId() merchantId: string,
     @Query() query: OutstandingQueryDto,
   ): Promise<OutstandingReportDto> {
-    return this.outstanding.report(merchantId, query);
+    return this.reads.read(merchantId, query, OUTSTANDING);
   }
 
   /**
@@ -73,7 +71,7 @@ export class ReportsController {
   @Get('expiring')
   @Report('expiring', ExpiringReportDto, ExpiringRowDto)
   reportExpiring(@MerchantId() merchantId: string, @Query() query: ExpiringQueryDto): Promise<ExpiringReportDto> {
-    return this.expiring.report(merchantId, query);
+    return this.reads.read(merchantId, query, EXPIRING);
   }
 
   /**
@@ -85,7 +83,7 @@ export class ReportsController {
   @Get('frequent')
   @Report('frequent', FrequentReportDto, FrequentRowDto)
   reportFrequent(@MerchantId() merchantId: string, @Query() query: FrequentQueryDto): Promise<FrequentReportDto> {
-    return this.ofPeriod.frequent(merchantId, query);
+    return this.reads.read(merchantId, query, FREQUENT_CUSTOMERS);
   }
 
   /**
@@ -96,7 +94,7 @@ export class ReportsController {
   @Get('grants')
   @Report('grants', GrantsReportDto, GrantsRowDto)
   reportGrants(@MerchantId() merchantId: string, @Query() query: GrantsQueryDto): Promise<GrantsReportDto> {
-    return this.ofPeriod.grants(merchantId, query);
+    return this.reads.read(merchantId, query, GRANTS);
   }
 
   /**
@@ -108,6 +106,6 @@ export class ReportsController {
   @Get('customers')
   @Report('customers', TopReportDto, TopRowDto)
   reportCustomers(@MerchantId() merchantId: string, @Query() query: TopQueryDto): Promise<TopReportDto> {
-    return this.ofPeriod.customers(merchantId, query);
+    return this.reads.read(merchantId, query, TOP_CUSTOMERS);
   }
 }

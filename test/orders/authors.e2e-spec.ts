@@ -174,7 +174,7 @@ describe('who made a change', () => {
       merchant.put(`/users/${cashier.userId}`, { name: 'Caixa 8', permissions: ['sell'], disabled: false, ...members });
     await change({});
     const renamed = { user_id: cashier.userId, name: 'Caixa 8' };
-    // An instance keeps names for a minute, and another one has not read this one. Lists and events read them.
+    // An instance keeps names for a minute, and another one has not read this one. Reads and events read them.
     const second = await startService({ databaseUrl: service.databaseUrl });
     try {
       const there = merchant.with(new Client(second, merchant.tokens.access_token));

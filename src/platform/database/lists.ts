@@ -1,9 +1,7 @@
-import { Injectable } from '@nestjs/common';
-import { type EntityManager, type EntityTarget, type FindOptionsWhere, In, ObjectLiteral } from 'typeorm';
+import { type EntityManager, type EntityTarget, type FindOptionsWhere, In, type ObjectLiteral } from 'typeorm';
 import { validationFailed } from '../values/problem.js';
 import { LAST_INSTANT_MS } from '../values/time.js';
 import { columnNames, toEntity } from './rows.js';
-import { UnitOfWork } from './unit-of-work.js';
 
 /** The page of a list to return: at most `limit` rows, after the one that `cursor` points to. */
 export interface PageRequest {
@@ -64,45 +62,16 @@ export interface List<Dto> {
   ranges: readonly IndexRange[];
   /** Of the instant. */
   period?: Period;
-  /** The time zone of the merchant's days, for a list that is also a file. */
-  timeZone?: string;
   /** Where the request has its cursor; by default, in the parameter `cursor`. */
   place?: { pointer: string };
   /** What the rows are, if they are small: then `present` gets all columns, and need not load them. */
   whole?: EntityTarget<ObjectLiteral>;
   /** Returns those of the rows that belong to the list, if no index selects them. */
-  select?: (manager: EntityManager, rows: readonly Found[]) => Promise<readonly Found[]>;
+  select?: (rows: readonly Found[]) => Promise<readonly Found[]>;
   /** Returns the first rows that fit into a page, at least one: they can be large. */
-  fit?: (manager: EntityManager, rows: readonly Found[]) => Promise<readonly Found[]>;
+  fit?: (rows: readonly Found[]) => Promise<readonly Found[]>;
   /** Loads the rows, and makes their DTOs, in the same order. */
-  present: (manager: EntityManager, rows: readonly Found[]) => Promise<Dto[]>;
-}
-
-/** A page of a list, as a response has it. */
-export class Page<Dto> {
-  readonly #next: (cursor: string) => Promise<Page<Dto>>;
-  readonly #timeZone: string | undefined;
-
-  /** @param next_cursor the `cursor` of the next page; null on the last page. */
-  constructor(
-    readonly data: Dto[],
-    readonly next_cursor: string | null,
-    next: (cursor: string) => Promise<Page<Dto>>,
-    timeZone?: string,
-  ) {
-    this.#next = next;
-    this.#timeZone = timeZone;
-  }
-
-  /** Of the merchant's days. */
-  get timeZone(): string | undefined {
-    return this.#timeZone;
-  }
-
-  /** Returns the following page, of the largest size; undefined after the last one. */
-  next(): Promise<Page<Dto>> | undefined {
-    return this.next_cursor === null ? undefined : this.#next(this.next_cursor);
-  }
+  present: (rows: readonly Found[]) => Promise<Dto[]>;
 }
 
 export const LARGEST_PAGE = 100;
@@ -125,38 +94,32 @@ export function firstMebibyte<T>(rows: readonly T[], bytesOf: (row: T) => number
   return end === -1 ? [...rows] : rows.slice(0, end);
 }
 
-/** Reads the pages of all lists. */
-@Injectable()
-export class Lists {
-  constructor(private readonly unitOfWork: UnitOfWork) {}
+/** Where a page is read: the merchant's rows on a snapshot. */
+interface Place {
+  manager: EntityManager;
+  merchantId: string;
+}
 
-  /**
-   * Returns a page of a merchant's rows, read in one snapshot.
-   *
-   * @param declare returns the list, also after it has looked for what the list is of.
-   * @throws Problem validation_failed if the cursor is not one of this list.
-   */
-  page<Dto>(
-    merchantId: string,
-    { limit, cursor }: PageRequest,
-    declare: (manager: EntityManager) => Promise<List<Dto>> | List<Dto>,
-  ): Promise<Page<Dto>> {
-    return this.unitOfWork.snapshot(async (manager) => {
-      const list = await declare(manager);
-      const after = cursor === undefined ? undefined : foundBy(list, cursor);
-      const read = (from: Found | undefined, count: number): Promise<Found[]> =>
-        findRows(manager, merchantId, list, from, count);
-      const found = list.select ? await scan(manager, list, read, after, limit) : await take(read, after, limit);
-      const rows = (found.rows.length > 0 && (await list.fit?.(manager, found.rows))) || found.rows;
-      const last = rows.length < found.rows.length ? rows.at(-1) : found.last;
-      return new Page(
-        rows.length === 0 ? [] : await list.present(manager, rows),
-        last === undefined ? null : encodeCursor(list.name, keyOf(list, last)),
-        (next) => this.page(merchantId, { limit: LARGEST_PAGE, cursor: next }, declare),
-        list.timeZone,
-      );
-    });
-  }
+/**
+ * Reads a page of a list: what of it follows its cursor.
+ *
+ * @throws Problem validation_failed if the cursor is not one of this list.
+ */
+export async function readPage<Dto>(
+  { manager, merchantId }: Place,
+  { limit, cursor }: PageRequest,
+  list: List<Dto>,
+): Promise<{ data: Dto[]; next_cursor: string | null }> {
+  const after = cursor === undefined ? undefined : foundBy(list, cursor);
+  const read = (from: Found | undefined, count: number): Promise<Found[]> =>
+    findRows(manager, merchantId, list, from, count);
+  const found = list.select ? await scan(list, read, after, limit) : await take(read, after, limit);
+  const rows = (found.rows.length > 0 && (await list.fit?.(found.rows))) || found.rows;
+  const last = rows.length < found.rows.length ? rows.at(-1) : found.last;
+  return {
+    data: rows.length === 0 ? [] : await list.present(rows),
+    next_cursor: last === undefined ? null : encodeCursor(list.name, keyOf(list, last)),
+  };
 }
 
 type Read = (after: Found | undefined, count: number) => Promise<Found[]>;
@@ -178,18 +141,12 @@ async function take(read: Read, after: Found | undefined, limit: number): Promis
  * Makes a page of the rows that no index selects: reads the list in parts until the page is full, at most 1,000 rows. A
  * page can therefore be empty although more follow.
  */
-async function scan<Dto>(
-  manager: EntityManager,
-  list: List<Dto>,
-  read: Read,
-  start: Found | undefined,
-  limit: number,
-): Promise<Part> {
+async function scan<Dto>(list: List<Dto>, read: Read, start: Found | undefined, limit: number): Promise<Part> {
   const rows: Found[] = [];
   let [after, part] = [start, limit + 1];
   for (let left = MAX_ROWS; left > 0; left -= part, part = Math.min(2 * part, LARGEST_PART, left)) {
     const found = await read(after, part);
-    rows.push(...(found.length === 0 ? [] : await list.select!(manager, found)));
+    rows.push(...(found.length === 0 ? [] : await list.select!(found)));
     if (rows.length > limit) return { rows: rows.slice(0, limit), last: rows[limit - 1] };
     if (found.length < part) return { rows, last: undefined };
     after = found.at(-1)!;
@@ -263,11 +220,10 @@ export const entitiesOf = <T extends ObjectLiteral>(
   found: readonly Found[],
 ): T[] => found.map((row) => toEntity(manager, target, { ...row }));
 
-/** Loads rows that were found, in their order. */
+/** Loads rows that were found by the column `id`, in their order. */
 export async function loadFound<T extends { id: string; merchantId: string }>(
-  manager: EntityManager,
+  { manager, merchantId }: Place,
   target: EntityTarget<T>,
-  merchantId: string,
   found: readonly Found[],
 ): Promise<T[]> {
   const ids = found.map(({ id }) => id);

@@ -1,56 +1,36 @@
-import { Injectable } from '@nestjs/common';
-import { EntityManager } from 'typeorm';
-import { MerchantsService } from '../merchants/merchants.service.js';
-import { Lists, entitiesOf } from '../platform/database/lists.js';
+import { type EntityManager } from 'typeorm';
+import { entitiesOf } from '../platform/database/lists.js';
+import { type ListOf } from '../platform/database/reads.js';
 import { parseMoney } from '../platform/values/money.js';
-import { Clock } from '../platform/values/time.js';
 import { bringUpToDate, nextExpiries, readAt } from './wallet-sums.js';
-import { CustomerPageDto, ListCustomersDto, toCustomerDto } from './wallet.dto.js';
+import { type CustomerDto, type ListCustomersDto, toCustomerDto } from './wallet.dto.js';
 import { Wallet } from './wallet.entity.js';
 
-@Injectable()
-export class CustomersService {
-  constructor(
-    private readonly lists: Lists,
-    private readonly merchants: MerchantsService,
-    private readonly clock: Clock,
-  ) {}
-
-  /**
-   * Returns a page of the merchant's customers with a balance or a debt, by the ID of their wallet.
-   *
-   * @throws Problem validation_failed if the cursor is not one of this list.
-   */
-  async list(merchantId: string, request: ListCustomersDto): Promise<CustomerPageDto> {
-    const { timeZone } = await this.merchants.policyOf(merchantId);
-    const minimumCents = request.balance_minimum === undefined ? 0 : parseMoney(request.balance_minimum);
-    return this.lists.page(merchantId, request, () => {
-      const now = this.clock.now(merchantId);
-      const wallets = new Map<string, Wallet>();
-      return {
-        name: 'customers',
-        table: 'wallets',
-        whole: Wallet,
-        order: 'ASC',
-        timeZone,
-        ranges: [{ index: 'ix_wallets_merchant', prefix: [] }],
-        select: async (manager, found) => {
-          const read = entitiesOf(manager, Wallet, found);
-          for (const wallet of await selectWallets(manager, read, minimumCents, now)) wallets.set(wallet.id, wallet);
-          return found.filter(({ id }) => wallets.has(id));
-        },
-        present: async (manager, found) => {
-          const page = found.map(({ id }) => wallets.get(id)!);
-          const expiries = await nextExpiries(manager, page, now);
-          const orders = await lastOrders(manager, merchantId, page);
-          return page.map((wallet) =>
-            toCustomerDto(wallet, expiries.get(wallet.id), orders.get(wallet.id) ?? null, timeZone),
-          );
-        },
-      };
-    });
-  }
-}
+/** The merchant's customers with a balance or a debt, by the ID of their wallet. */
+export const CUSTOMERS: ListOf<ListCustomersDto, CustomerDto> = ({ manager, merchantId, query, timeZone, now }) => {
+  const minimumCents = query.balance_minimum === undefined ? 0 : parseMoney(query.balance_minimum);
+  const wallets = new Map<string, Wallet>();
+  return {
+    name: 'customers',
+    table: 'wallets',
+    whole: Wallet,
+    order: 'ASC',
+    ranges: [{ index: 'ix_wallets_merchant', prefix: [] }],
+    select: async (found) => {
+      const read = entitiesOf(manager, Wallet, found);
+      for (const wallet of await selectWallets(manager, read, minimumCents, now)) wallets.set(wallet.id, wallet);
+      return found.filter(({ id }) => wallets.has(id));
+    },
+    present: async (found) => {
+      const page = found.map(({ id }) => wallets.get(id)!);
+      const expiries = await nextExpiries(manager, page, now);
+      const orders = await lastOrders(manager, merchantId, page);
+      return page.map((wallet) =>
+        toCustomerDto(wallet, expiries.get(wallet.id), orders.get(wallet.id) ?? null, timeZone),
+      );
+    },
+  };
+};
 
 /** Returns the wallets that have at least the minimum, or something if that is 0, with their current sums. */
 async function selectWallets(

@@ -1,21 +1,17 @@
-import { Injectable } from '@nestjs/common';
-import { EntityManager } from 'typeorm';
 import { availableOf } from '../cashback/balances.service.js';
-import { MerchantsService } from '../merchants/merchants.service.js';
 import {
   type Condition,
   firstMebibyte,
-  Found,
-  IndexRange,
-  Lists,
+  type Found,
+  type IndexRange,
   loadFound,
   periodOf,
 } from '../platform/database/lists.js';
+import { type Asked, type ListOf } from '../platform/database/reads.js';
 import { validationFailed } from '../platform/values/problem.js';
-import { Clock } from '../platform/values/time.js';
-import { ListOrdersDto, OrderPageDto, SearchOrdersDto } from './order-lists.dto.js';
+import { type ListOrdersDto, type SearchOrdersDto } from './order-lists.dto.js';
 import { COMPLETED_STATUSES, ORDER_STATUSES } from './order-transitions.js';
-import { toOrderDto } from './order.dto.js';
+import { type OrderDto, toOrderDto } from './order.dto.js';
 import { Order } from './order.entity.js';
 
 /** The orders to list. With `document`, only the status is a filter, and the request has its members in its body. */
@@ -48,45 +44,28 @@ const QUANTITY_BYTES = 13;
 /** The number of orders whose sizes are read first: the default page size. */
 const FIRST_PART = 20;
 
-@Injectable()
-export class OrderListingService {
-  constructor(
-    private readonly lists: Lists,
-    private readonly merchants: MerchantsService,
-    private readonly clock: Clock,
-  ) {}
-
-  /**
-   * Returns a page of the merchant's or a customer's orders, the latest creation, update or completion first.
-   *
-   * @throws Problem validation_failed if the cursor is not valid, or the filters cannot be combined.
-   */
-  async list(merchantId: string, filter: OrderFilter): Promise<OrderPageDto> {
-    refuseExcluded(filter);
-    const { timeZone } = await this.merchants.policyOf(merchantId);
-    return this.lists.page(merchantId, filter, () => {
-      const sort = sortOf(filter);
-      const [from, to] = SORTS[sort];
-      return {
-        name: nameOf(filter),
-        table: 'orders',
-        instant: `${sort}_at`,
-        order: 'DESC',
-        timeZone,
-        ranges: rangesOf(filter),
-        period: periodOf(filter[from], filter[to]),
-        ...(filter.document !== undefined && { place: { pointer: '/cursor' } }),
-        fit: (manager, found) => firstThatFit(manager, merchantId, found),
-        present: async (manager, found) => {
-          const now = this.clock.now(merchantId);
-          const orders = await loadFound(manager, Order, merchantId, found);
-          const availableIn = await availableOf(manager, orders, now);
-          return orders.map((order) => toOrderDto(order, availableIn(order), now));
-        },
-      };
-    });
-  }
-}
+/** The merchant's or a customer's orders, the latest creation, update or completion first. */
+export const ORDERS: ListOf<OrderFilter, OrderDto> = (asked) => {
+  const { manager, query, now } = asked;
+  refuseExcluded(query);
+  const sort = sortOf(query);
+  const [from, to] = SORTS[sort];
+  return {
+    name: nameOf(query),
+    table: 'orders',
+    instant: `${sort}_at`,
+    order: 'DESC',
+    ranges: rangesOf(query),
+    period: periodOf(query[from], query[to]),
+    ...(query.document !== undefined && { place: { pointer: '/cursor' } }),
+    fit: (found) => firstThatFit(asked, found),
+    present: async (found) => {
+      const orders = await loadFound(asked, Order, found);
+      const availableIn = await availableOf(manager, orders, now);
+      return orders.map((order) => toOrderDto(order, availableIn(order), now));
+    },
+  };
+};
 
 /** Returns the index ranges that have the orders of a filter, apart from its period. */
 function rangesOf(filter: OrderFilter): IndexRange[] {
@@ -139,26 +118,18 @@ function refuseExcluded(filter: OrderFilter): void {
  * Returns the first orders that fit into a page. The sizes of later ones are read only if the first ones do not fill
  * it, because reading the size of a large order takes the server a millisecond.
  */
-async function firstThatFit(
-  manager: EntityManager,
-  merchantId: string,
-  wanted: readonly Found[],
-): Promise<readonly Found[]> {
+async function firstThatFit(asked: Asked, wanted: readonly Found[]): Promise<readonly Found[]> {
   const sizes = new Map<string, number>();
   let rows: Found[] = [];
   for (const part of [wanted.slice(0, FIRST_PART), wanted]) {
     if (rows.length < sizes.size || part.length === sizes.size) break;
-    for (const [id, bytes] of await jsonSizes(manager, merchantId, part.slice(sizes.size))) sizes.set(id, bytes);
+    for (const [id, bytes] of await jsonSizes(asked, part.slice(sizes.size))) sizes.set(id, bytes);
     rows = firstMebibyte(part, ({ id }) => FIXED_BYTES + (sizes.get(id) ?? 0));
   }
   return rows;
 }
 
-async function jsonSizes(
-  manager: EntityManager,
-  merchantId: string,
-  rows: readonly Found[],
-): Promise<Map<string, number>> {
+async function jsonSizes({ manager, merchantId }: Asked, rows: readonly Found[]): Promise<Map<string, number>> {
   if (rows.length === 0) return new Map();
   const sizes = await manager.query<{ id: string; bytes: string | number }[]>(
     'SELECT id, LENGTH(items) + ? * JSON_LENGTH(items) + LENGTH(payment_methods) + COALESCE(LENGTH(final_payment_methods), 0) + COALESCE(LENGTH(metadata), 0) AS bytes FROM orders WHERE merchant_id = ? AND id IN (?)',

@@ -1,32 +1,15 @@
-import { Injectable } from '@nestjs/common';
 import { type EntityManager } from 'typeorm';
 import { type EntryKind } from '../cashback/entry.entity.js';
 import { LedgerPosition } from '../merchants/merchant.entity.js';
-import { MerchantsService } from '../merchants/merchants.service.js';
 import { COMPLETED_STATUSES } from '../orders/order-transitions.js';
+import { type Answer, type Asked } from '../platform/database/reads.js';
 import { queryNamed } from '../platform/database/rows.js';
-import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { amountsOf, exactCents } from '../platform/values/money.js';
 import { validationFailed } from '../platform/values/problem.js';
-import { addDays, DAY_MS, firstOfNextMonth, startOfDay } from '../platform/values/time.js';
+import { addDays, firstOfNextMonth, startOfDay } from '../platform/values/time.js';
 import { type LedgerBy, type LedgerReportDto } from './report.dto.js';
+import { type Days, MAX_DAYS, refuseDays, refuseMany } from './report.js';
 import { LEDGER_SUMS } from './sums.js';
-
-export const MAX_ROWS = 10_000;
-
-/** @param to the day after the last one. */
-export function refusePeriod({ from, to }: { from: string; to: string }, maxDays: number): void {
-  const days = (Date.parse(to) - Date.parse(from)) / DAY_MS;
-  if (days >= 1 && days <= maxDays) return;
-  const detail = days < 1 ? 'must be after from' : `must be at most ${maxDays} days after from`;
-  throw validationFailed([{ parameter: 'to', detail }]);
-}
-
-/** @param parameter the one that makes too many rows. */
-export function refuseMany(rows: readonly unknown[], parameter: string): void {
-  if (rows.length <= MAX_ROWS) return;
-  throw validationFailed([{ parameter, detail: `makes a report of more than ${MAX_ROWS} rows` }]);
-}
 
 /** The orders that were completed in a part of time, and how many customers these have now. */
 interface OrderCounts {
@@ -46,7 +29,7 @@ const countsBy = (key: string): string => `
  *
  * @param bounds the beginning of each period, and the end of the last one.
  */
-export async function countOrders(
+async function countOrders(
   manager: EntityManager,
   merchantId: string,
   bounds: readonly Date[],
@@ -98,10 +81,8 @@ const MEMBERS: Record<EntryKind, [member: Member, sign: 1 | -1]> = {
   move_in: ['earned', 1],
 };
 
-const MAX_DAYS = 366;
-
 /** Orders are not summed: with their counts, the report reads them. */
-const MAX_DAYS_WITH_COUNTS = 31;
+const MAX_DAYS_OF_SUMS = 366;
 
 /** What the customers owned at the beginning and the end of a period, and why it changed, in centavos. */
 export interface LedgerRow {
@@ -115,63 +96,49 @@ export interface LedgerRow {
   counts?: OrderCounts;
 }
 
-export interface LedgerOptions {
-  /** The first day. */
-  from: string;
-  /** The day after the last one. */
-  to: string;
+export interface LedgerOptions extends Days {
   by?: LedgerBy;
   /** Whether orders and their customers are counted. */
   counts?: unknown;
 }
 
-/** Reports the ledger from the sums of its days, and from the entries that are not summed yet. */
-@Injectable()
-export class LedgerService {
-  constructor(
-    private readonly unitOfWork: UnitOfWork,
-    private readonly merchants: MerchantsService,
-  ) {}
+/** Reports why what customers own changed, from the sums of its days and the entries that are not summed yet. */
+export const LEDGER: Answer<LedgerOptions, LedgerReportDto> = async (asked) => {
+  const { query } = asked;
+  refuseDays(query, query.counts ? MAX_DAYS : MAX_DAYS_OF_SUMS);
+  if (query.counts && query.by === 'store_pair')
+    throw validationFailed([{ parameter: 'counts', detail: 'cannot be combined with by=store_pair' }]);
+  const { rows, total } = await readLedger(asked);
+  refuseMany(rows, 'by');
+  const toDto = ({ cents, stores, from, to, closed, counts }: LedgerRow): LedgerReportDto['total'] => ({
+    ...stores,
+    ...{ from, to, ...amountsOf(cents), closed, ...counts },
+  });
+  return { data: rows.map(toDto), total: toDto(total) };
+};
 
-  /** @throws Problem validation_failed for an empty period or one that is too long, and for too many rows. */
-  async report(merchantId: string, options: LedgerOptions): Promise<LedgerReportDto> {
-    refusePeriod(options, options.counts ? MAX_DAYS_WITH_COUNTS : MAX_DAYS);
-    if (options.counts && options.by === 'store_pair')
-      throw validationFailed([{ parameter: 'counts', detail: 'cannot be combined with by=store_pair' }]);
-    const { rows, total } = await this.read(merchantId, options);
-    refuseMany(rows, 'by');
-    const toDto = ({ cents, stores, from, to, closed, counts }: LedgerRow): LedgerReportDto['total'] => ({
-      ...stores,
-      ...{ from, to, ...amountsOf(cents), closed, ...counts },
-    });
-    return { data: rows.map(toDto), total: toDto(total) };
-  }
-
-  /**
-   * Entries belong to the day of their `created_at` in the merchant's time zone. They never change and none is added to
-   * the past, so the report of a closed period never changes either.
-   *
-   * @throws Problem not_found for an unknown merchant.
-   */
-  async read(merchantId: string, options: LedgerOptions): Promise<{ rows: LedgerRow[]; total: LedgerRow }> {
-    const { timeZone } = (await this.merchants.get(merchantId)).policy;
-    const end = startOfDay(options.to, timeZone);
-    return this.unitOfWork.snapshot(async (manager) => {
-      const { summedUntil } = await manager.findOneByOrFail(LedgerPosition, { merchantId });
-      const sums = await summedDays(manager, merchantId, options);
-      const names = isByStore(options.by) ? undefined : (['store', 'kind'] as const);
-      sums.push(
-        ...(await LEDGER_SUMS.rest(manager, { id: merchantId, timeZone }, { from: summedUntil, to: end }, names)),
-      );
-      const counts = options.counts ? await countsOf(manager, merchantId, timeZone, options) : undefined;
-      // A store that made orders has a row, even if it owes nothing.
-      if (options.by === 'store') sums.push(...[...(counts?.keys() ?? [])].flatMap(emptySum));
-      const isClosed = (to: string): boolean => startOfDay(to, timeZone) <= summedUntil;
-      const all = counts && new Map([['0', counts.get(null) ?? NO_ORDERS]]);
-      const [total] = rowsOf(sums, { ...options, by: undefined }, isClosed, all);
-      return { rows: rowsOf(sums, options, isClosed, counts), total: total! };
-    });
-  }
+/**
+ * Entries belong to the day of their `created_at` in the merchant's time zone. They never change and none is added to
+ * the past, so the report of a closed period never changes either.
+ */
+export async function readLedger({
+  manager,
+  merchantId,
+  query,
+  timeZone,
+}: Asked<LedgerOptions>): Promise<{ rows: LedgerRow[]; total: LedgerRow }> {
+  const { summedUntil } = await manager.findOneByOrFail(LedgerPosition, { merchantId });
+  const sums = await summedDays(manager, merchantId, query);
+  const names = isByStore(query.by) ? undefined : (['store', 'kind'] as const);
+  const rest = { from: summedUntil, to: startOfDay(query.to, timeZone) };
+  sums.push(...(await LEDGER_SUMS.rest(manager, { id: merchantId, timeZone }, rest, names)));
+  const counts = query.counts ? await countsOf(manager, merchantId, timeZone, query) : undefined;
+  // A store that made orders has a row, even if it owes nothing.
+  if (query.by === 'store') sums.push(...[...(counts?.keys() ?? [])].flatMap(emptySum));
+  const isClosed = (to: string): boolean => startOfDay(to, timeZone) <= summedUntil;
+  const all = counts && new Map([['0', counts.get(null) ?? NO_ORDERS]]);
+  const [total] = rowsOf(sums, { ...query, by: undefined }, isClosed, all);
+  return { rows: rowsOf(sums, query, isClosed, counts), total: total! };
 }
 
 type SumRow = Omit<Awaited<ReturnType<typeof LEDGER_SUMS.rest>>[number], 'entries'>;
@@ -245,8 +212,8 @@ function rowsOf(
   });
 }
 
-function periodsOf({ from, to, by }: LedgerOptions): { from: string; to: string }[] {
-  const periods: { from: string; to: string }[] = [];
+function periodsOf({ from, to, by }: LedgerOptions): Days[] {
+  const periods: Days[] = [];
   for (let start = from; start < to;) {
     const next = by === 'day' ? addDays(start, 1) : by === 'month' ? firstOfNextMonth(start) : to;
     periods.push({ from: start, to: next < to ? next : to });
