@@ -32,7 +32,8 @@ import { RequestValidationPipe } from './platform/http/validation.pipe.js';
 import { createLogger, logRequests, NestLogger } from './platform/observe/logger.js';
 import { Metrics } from './platform/observe/metrics.js';
 import { serveDocumentation } from './platform/openapi/swagger-ui.js';
-import { DatabaseModule, PlatformModule, REQUEST_QUERY_TIMEOUT_MS, ServerModule } from './platform/platform.module.js';
+import { DatabaseModule, PlatformModule, ServerModule } from './platform/platform.module.js';
+import { STATEMENT_MS } from './platform/values/time-limits.js';
 import { ClockModule } from './platform/values/time.js';
 import { ReportsModule } from './reports/reports.module.js';
 import { SandboxModule } from './sandbox/sandbox.module.js';
@@ -49,7 +50,7 @@ export class AppModule {
       imports: [
         ConfigModule.with(config),
         config.SANDBOX ? SandboxModule : ClockModule,
-        DatabaseModule.with(SCHEMA, REQUEST_QUERY_TIMEOUT_MS),
+        DatabaseModule.with(SCHEMA, STATEMENT_MS),
         PlatformModule,
         ServerModule,
         AuthModule,

@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { ArrayMinSize, IsIn, IsOptional, ValidateIf } from 'class-validator';
+import { IsIn, IsOptional, ValidateIf } from 'class-validator';
 import {
   IsAtMost,
   IsCallerId,
@@ -66,14 +66,13 @@ export class PaymentMethodDto {
   readonly amount!: string;
 }
 
-const ITEMS = { message: 'must be an array of 1 to 500 items' };
-export const PAYMENT_METHODS = { message: 'must be an array of 0 to 20 payment methods' };
+export const ITEMS = { of: 'items', most: 500 };
+export const PAYMENT_METHODS = { of: 'payment methods', most: 20 };
 
 /** The cart of an order: what its quote depends on. */
 export class OrderContentDto {
   /** Items of the order, 1 to 500. */
-  @ArrayMinSize(1, ITEMS)
-  @IsListOf(() => CreateOrderItemDto, 500, ITEMS)
+  @IsListOf(() => CreateOrderItemDto, { ...ITEMS, least: 1 })
   readonly items!: CreateOrderItemDto[];
 
   /**
@@ -103,7 +102,7 @@ export class OrderContentDto {
   readonly earn_amount?: string;
 
   /** Payment methods, 0 to 20. Their amounts must add up to at most the total. */
-  @IsListOf(() => PaymentMethodDto, 20, PAYMENT_METHODS)
+  @IsListOf(() => PaymentMethodDto, PAYMENT_METHODS)
   readonly payment_methods!: PaymentMethodDto[];
 
   /**
@@ -213,7 +212,7 @@ export class CompleteOrderDto {
    * most the total. Default: those of the order, which are not compared with the total again.
    */
   @IsOptional()
-  @IsListOf(() => PaymentMethodDto, 20, PAYMENT_METHODS)
+  @IsListOf(() => PaymentMethodDto, PAYMENT_METHODS)
   @ApiProperty({ example: [{ id: 'credit_card', amount: '130.00' }] })
   readonly payment_methods?: PaymentMethodDto[];
 }

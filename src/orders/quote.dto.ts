@@ -3,10 +3,8 @@ import { IsOptional } from 'class-validator';
 import { PolicyDto } from '../merchants/policy.dto.js';
 import { IsAtMost, IsDocument, IsListOf, IsMoney } from '../platform/http/validators.js';
 import { ApiMoney, InOrder } from '../platform/openapi/decorators.js';
-import { CreateOrderItemDto, PAYMENT_METHODS, PaymentMethodDto } from './order-requests.dto.js';
+import { CreateOrderItemDto, ITEMS, PAYMENT_METHODS, PaymentMethodDto } from './order-requests.dto.js';
 import { OrderPaymentMethodDto, ToReceiveDto, ToRedeemDto } from './order.dto.js';
-
-const ITEMS = { message: 'must be an array of 0 to 500 items' };
 
 /** What an order would contain. */
 export class CreateQuoteDto {
@@ -45,12 +43,12 @@ export class CreateQuoteDto {
 
   /** Items of the order, 0 to 500. They do not change the quote. */
   @IsOptional()
-  @IsListOf(() => CreateOrderItemDto, 500, ITEMS)
+  @IsListOf(() => CreateOrderItemDto, ITEMS)
   readonly items?: CreateOrderItemDto[];
 
   /** Payment methods, 0 to 20. Their amounts must add up to at most the total. */
   @IsOptional()
-  @IsListOf(() => PaymentMethodDto, 20, PAYMENT_METHODS)
+  @IsListOf(() => PaymentMethodDto, PAYMENT_METHODS)
   readonly payment_methods?: PaymentMethodDto[];
 
   /**

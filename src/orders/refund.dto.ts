@@ -1,5 +1,5 @@
 import { ApiProperty, PickType } from '@nestjs/swagger';
-import { ArrayMinSize, IsBoolean, IsOptional, ValidateIf } from 'class-validator';
+import { IsBoolean, IsOptional, ValidateIf } from 'class-validator';
 import { ByDto, byOf } from '../platform/http/by.dto.js';
 import { Column } from '../platform/http/csv.js';
 import { PageOf } from '../platform/http/page-query.dto.js';
@@ -15,6 +15,7 @@ import {
 import { ApiId, ApiMoney, InOrder } from '../platform/openapi/decorators.js';
 import { formatMoney } from '../platform/values/money.js';
 import { type Metadata } from '../platform/values/texts.js';
+import { ITEMS } from './order-requests.dto.js';
 import { Refund } from './refund.entity.js';
 
 /** An item of the order to return. */
@@ -35,8 +36,6 @@ export class RefundItemDto {
   @IsWholeNumber(1, 999_999)
   readonly quantity?: number;
 }
-
-const REFUND_ITEMS = { message: 'must be an array of 1 to 500 items' };
 
 /** A refund to quote: its amount, or what it is for. */
 export class QuoteRefundDto {
@@ -64,8 +63,7 @@ export class QuoteRefundDto {
    * is left of it. An item that earlier refunds of items returned cannot come back again.
    */
   @IsOptional()
-  @ArrayMinSize(1, REFUND_ITEMS)
-  @IsListOf(() => RefundItemDto, 500, REFUND_ITEMS)
+  @IsListOf(() => RefundItemDto, { ...ITEMS, least: 1 })
   readonly items?: RefundItemDto[];
 
   /** Whether to refund what the total has beyond the items, such as shipping. Default: false. */

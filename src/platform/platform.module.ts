@@ -15,9 +15,6 @@ import { connectRedis, RateLimiter } from './rate-limits/rate-limiter.js';
 import { DomainEvents } from './values/domain-event.js';
 import { SECOND_MS } from './values/time.js';
 
-/** An unresponsive server must not block a request forever. */
-export const REQUEST_QUERY_TIMEOUT_MS = 3500;
-
 /** How often, a second apart, the service tries to connect when it starts. */
 const CONNECTION_ATTEMPTS = 5;
 

@@ -11,12 +11,10 @@ import { LOCKED } from '../platform/database/rows.js';
 import { type DatedTask, type SweepTask } from '../platform/database/sweep.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { Problem, validationFailed } from '../platform/values/problem.js';
+import { LONG_WORK_MS } from '../platform/values/time-limits.js';
 import { after, DAY_MS, SECOND_MS, startOfDay } from '../platform/values/time.js';
 import { SumsService } from '../reports/sums.service.js';
 import { ClockLocks, MerchantClock, SandboxClock } from './clock-locks.service.js';
-
-/** No step begins later. Steps take milliseconds, unless thousands of customers have the same date. */
-const TURN_MS = 2 * SECOND_MS;
 
 /** No part of a step begins later. What is left is for the next step. */
 const STEP_MS = SECOND_MS / 2;
@@ -81,7 +79,8 @@ export class ClockMoves {
       dates = await this.#datesOf(merchantId);
       return { ...(await this.#next(clock, dates, target)), target, firstSequence };
     };
-    while (!isDone(moved, target) && performance.now() - startedAt < TURN_MS)
+    // A step takes milliseconds, unless thousands of customers have the same date.
+    while (!isDone(moved, target) && performance.now() - startedAt < LONG_WORK_MS)
       moved = await this.locks.change(merchantId, goOn);
     return moved;
   }

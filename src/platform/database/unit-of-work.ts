@@ -20,6 +20,7 @@ import {
   type Recorder,
 } from '../values/domain-event.js';
 import { newId } from '../values/ids.js';
+import { RETRIES_MS } from '../values/time-limits.js';
 import { ByColumn, IdColumn, InstantColumn, WordColumn } from './columns.js';
 import { prepared } from './data-source.js';
 import { isConnectionUnusable, isDiskFull, lockConflict, type LockConflict } from './errors.js';
@@ -27,9 +28,6 @@ import { insertRows } from './rows.js';
 
 const ATTEMPTS = 6;
 const FIRST_PAUSE_MS = 10;
-
-/** By then the client has given up. */
-const GIVE_UP_AFTER_MS = 4000;
 
 type UseCase<T> = (manager: EntityManager, record: Recorder) => Promise<T>;
 type Work<T> = (runner: QueryRunner, recorded: DomainEvent[]) => Promise<T>;
@@ -126,7 +124,7 @@ export class UnitOfWork {
       } catch (error) {
         const reason = lockConflict(error);
         if (reason === undefined || !isRetried) throw error;
-        if (attempt === ATTEMPTS || performance.now() - startedAt > GIVE_UP_AFTER_MS) {
+        if (attempt === ATTEMPTS || performance.now() - startedAt > RETRIES_MS) {
           this.#log.warn({ event: 'database_conflict_given_up', reason, attempt }, 'gave up after too many conflicts');
           throw error;
         }

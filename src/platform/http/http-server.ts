@@ -17,6 +17,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Config } from '../config/config.js';
 import { Problem, unavailable } from '../values/problem.js';
+import { ANSWER_MS, BODY_MS } from '../values/time-limits.js';
 import { type AppRequest, sendProblem } from './app-request.js';
 
 /** Not below the limits of the edge (`ops/edge.cfg`), which are the ones that clients meet. */
@@ -115,11 +116,6 @@ export function allowOrigins(app: INestApplication, origins: string[]): void {
     });
   });
 }
-
-/** How long a request takes at most, even if the database is slow; if it has a body, before and after its arrival. */
-const ANSWER_MS = 4500;
-/** The edge lets a client take this long, too. */
-const BODY_MS = 10_000;
 
 export function limitTime(request: AppRequest, response: Response, next: NextFunction): void {
   startDeadline(request, response);

@@ -16,6 +16,7 @@ import { LARGEST_PAGE } from '../database/lists.js';
 import { Page } from '../database/reads.js';
 import { ApiProblems, headerReferences } from '../openapi/decorators.js';
 import { Problem } from '../values/problem.js';
+import { LONG_WORK_MS } from '../values/time-limits.js';
 import { type AppRequest } from './app-request.js';
 import { type Column, type CsvLocale, csvOf } from './csv.js';
 
@@ -37,7 +38,6 @@ interface CsvFile {
 /** Where a file of a list ends at the latest. The header `Link` says where the next one begins. */
 const MAX_ROWS = 10_000;
 const MAX_BYTES = 8 * 1024 * 1024;
-const MAX_MS = 2000;
 
 /** Completes each response: with the names of users, and as CSV for callers that ask for it. */
 @Injectable()
@@ -73,7 +73,7 @@ export class ResponseInterceptor implements NestInterceptor {
       response.type('text/csv; charset=utf-8').attachment(fileName(name, request, data));
       return csvOf(data[0] === undefined ? columns : Object.keys(data[0]), data, { locale });
     }
-    const until = performance.now() + MAX_MS;
+    const until = performance.now() + LONG_WORK_MS;
     const { timeZone } = first;
     let [page, rows, text] = [first, first.data.length, csvOf(columns, first.data, { locale, timeZone })];
     while (rows + LARGEST_PAGE <= MAX_ROWS && text.length < MAX_BYTES && performance.now() < until) {

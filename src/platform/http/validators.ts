@@ -2,6 +2,7 @@ import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import {
   ArrayMaxSize,
+  ArrayMinSize,
   ArrayNotEmpty,
   IsArray,
   IsIn,
@@ -116,24 +117,33 @@ export function IsObjectOf(type: () => Type<object>): PropertyDecorator {
   );
 }
 
+/** What a list of a request has, and how many: `least` is 0 by default. */
+export interface Bounds {
+  of: string;
+  least?: 0 | 1;
+  most: number;
+}
+
 /**
- * An array of at most `maximum` objects. Its elements are converted to DTOs before validation. An element that is not
+ * An array of objects within bounds. Its elements are converted to DTOs before validation. An element that is not
  * an object becomes a value that nested validation refuses with its index; otherwise validation would skip `null` and
  * descend into nested arrays. An array that is too long is not converted, because it can have ten thousand elements.
  */
-export function IsListOf(type: () => Type<object>, maximum: number, message: { message: string }): PropertyDecorator {
+export function IsListOf(type: () => Type<object>, { of, least = 0, most }: Bounds): PropertyDecorator {
+  const message = { message: `must be an array of ${least} to ${most} ${of}` };
   return applyDecorators(
     IsArray(message),
-    ArrayMaxSize(maximum, message),
+    ArrayMinSize(least, message),
+    ArrayMaxSize(most, message),
     ValidateNested({ each: true, message: 'must be an object' }),
     Converted((value, { pointer, unknown }) =>
-      Array.isArray(value) && value.length <= maximum
+      Array.isArray(value) && value.length <= most
         ? value.map((element: unknown, at) =>
             isObject(element) ? toDto(type(), element, { pointer: `${pointer}/${at}`, unknown }) : '',
           )
         : value,
     ),
-    ApiProperty({ type: () => type(), isArray: true, maxItems: maximum }),
+    ApiProperty({ type: () => type(), isArray: true, ...(least && { minItems: least }), maxItems: most }),
   );
 }
 

@@ -1,6 +1,6 @@
 import { unavailable } from './problem.js';
+import { TURN_MS } from './time-limits.js';
 
-const MAX_WAIT_MS = 3000;
 const MAX_WAITING = 2000;
 const MAX_WAITING_PER_CALLER = 500;
 
@@ -82,7 +82,7 @@ export class FairQueue {
         leave();
         this.#forget(name, caller);
         reject(tooBusy());
-      }, MAX_WAIT_MS);
+      }, TURN_MS);
       caller.waiting.add(start);
     });
   }
