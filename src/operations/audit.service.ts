@@ -8,7 +8,7 @@ import { Clock } from '../platform/values/time.js';
 
 /**
  * The beginning or the end of a change that an operator made with the command line: who, when, which command, and which
- * IDs. Rows are only added, so a change has two.
+ * IDs. A change has two rows: the database refuses to change or delete one.
  */
 @Entity('audit_log')
 export class AuditRecord {

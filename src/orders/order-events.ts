@@ -1,6 +1,4 @@
-import type {} from '../auth/user-names.service.js';
 import { walletData } from '../cashback/wallet-events.js';
-import type {} from '../platform/http/by.dto.js';
 import type { NewFeedEvent } from '../platform/values/domain-event.js';
 import type { OrderCashbackDto, OrderDto, ToRedeemDto } from './order.dto.js';
 import { toOrderDto } from './order.dto.js';

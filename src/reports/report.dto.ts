@@ -8,7 +8,8 @@ import { ApiMoney, InOrder } from '../platform/openapi/decorators.js';
 export const LEDGER_BY = ['store', 'store_pair', 'day', 'month'] as const;
 export type LedgerBy = (typeof LEDGER_BY)[number];
 
-class PeriodQueryDto extends CsvQueryDto {
+/** Days, at most 31 unless the report says otherwise. */
+export class PeriodQueryDto extends CsvQueryDto {
   /** The first day, in the merchant's time zone. */
   @IsDay()
   readonly from!: string;
@@ -199,8 +200,6 @@ export class FrequentRowDto {
 export class FrequentReportDto {
   readonly data!: FrequentRowDto[];
 }
-
-export class GrantsQueryDto extends PeriodQueryDto {}
 
 /** The grants of a user with the same reason. */
 @InOrder()

@@ -14,7 +14,6 @@ import {
   FrequentQueryDto,
   FrequentReportDto,
   FrequentRowDto,
-  GrantsQueryDto,
   GrantsReportDto,
   GrantsRowDto,
   LedgerQueryDto,
@@ -23,6 +22,7 @@ import {
   OutstandingQueryDto,
   OutstandingReportDto,
   OutstandingRowDto,
+  PeriodQueryDto,
   TopQueryDto,
   TopReportDto,
   TopRowDto,
@@ -93,7 +93,7 @@ export class ReportsController {
    */
   @Get('grants')
   @Report('grants', GrantsReportDto, GrantsRowDto)
-  reportGrants(@MerchantId() merchantId: string, @Query() query: GrantsQueryDto): Promise<GrantsReportDto> {
+  reportGrants(@MerchantId() merchantId: string, @Query() query: PeriodQueryDto): Promise<GrantsReportDto> {
     return this.reads.read(merchantId, query, GRANTS);
   }
 
