@@ -166,6 +166,11 @@ interface Waiting<Key, Value> {
 /**
  * Lets concurrent requests share statements or transactions: while one runs, the requests that arrive wait and go
  * together in the next one. There is no timer, so a request that comes alone does not wait.
+ *
+ * A request alone: `get`, a tick, `#sendAlone`, a transaction of its own that waits for locks, its value. Two together:
+ * both wait for the tick, `#take` claims what each is known to need, and one transaction performs both. It skips what
+ * others have locked: such a request is sent again, alone. A request that finds that it needs a lock that another
+ * transaction of this process has claimed is sent `AGAIN`, with those that come next.
  */
 export class Shared<Key, Value> {
   #waiting: Waiting<Key, Value>[] = [];
