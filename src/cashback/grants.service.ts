@@ -4,6 +4,7 @@ import { MerchantsService } from '../merchants/merchants.service.js';
 import { type Policy } from '../merchants/policy.js';
 import { inColumn } from '../platform/database/by-merchant.js';
 import { violatedUniqueKey } from '../platform/database/errors.js';
+import { Reads } from '../platform/database/reads.js';
 import { columnNames, insertRows, type Row, toEntity } from '../platform/database/rows.js';
 import {
   AGAIN,
@@ -14,7 +15,6 @@ import {
   SharedStatements,
   type SharedUseCases,
 } from '../platform/database/shared.js';
-import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { OPERATOR } from '../platform/values/caller.js';
 import { type NewFeedEvent } from '../platform/values/domain-event.js';
 import { sumCents } from '../platform/values/money.js';
@@ -72,7 +72,7 @@ export class GrantsService {
 
   constructor(
     shared: SharedStatements,
-    private readonly unitOfWork: UnitOfWork,
+    private readonly reads: Reads,
     private readonly merchants: MerchantsService,
     private readonly wallets: WalletStore,
     private readonly clock: Clock,
@@ -170,14 +170,12 @@ export class GrantsService {
   }
 
   /** Returns a grant in its current state. @throws Problem not_found, also for a grant of another merchant. */
-  async get(merchantId: string, creditId: string): Promise<GrantState> {
-    const { timeZone } = await this.merchants.policyOf(merchantId);
-    const now = this.clock.now(merchantId);
-    const [found] = await this.unitOfWork.snapshot((manager) =>
-      readGrantStates(manager, [{ merchantId, creditId }], timeZone, now),
-    );
-    if (found === undefined) throw notFound('no grant has this ID');
-    return found;
+  get(merchantId: string, creditId: string): Promise<GrantState> {
+    return this.reads.read(merchantId, { merchantId, creditId }, async ({ manager, query, timeZone, now }) => {
+      const [found] = await readGrantStates(manager, [query], timeZone, now);
+      if (found === undefined) throw notFound('no grant has this ID');
+      return found;
+    });
   }
 
   /**

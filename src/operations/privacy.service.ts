@@ -8,32 +8,28 @@ import { toGrantDto } from '../cashback/grant.dto.js';
 import { readGrantStates } from '../cashback/grants.service.js';
 import { summarize } from '../cashback/wallet-sums.js';
 import { nameable, toCreditDto, toEntryDto, toWalletDto, unknownCustomer } from '../cashback/wallet.dto.js';
-import { Wallet } from '../cashback/wallet.entity.js';
+import { Wallet, type WalletOwner } from '../cashback/wallet.entity.js';
 import { type EventDto } from '../events/event.dto.js';
 import { FeedEvent } from '../events/event.entity.js';
 import { toEventDtos } from '../events/event.mapper.js';
 import { WebhookEndpointsService } from '../events/webhook-endpoints.service.js';
-import { MerchantsService } from '../merchants/merchants.service.js';
 import { type Erasure, ErasureService } from '../orders/erasure.service.js';
 import { toOrderDto } from '../orders/order.dto.js';
 import { Order } from '../orders/order.entity.js';
 import { toRefundDto } from '../orders/refund.dto.js';
 import { Refund } from '../orders/refund.entity.js';
+import { type Asked, Reads } from '../platform/database/reads.js';
 import { chunks } from '../platform/database/rows.js';
-import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { notFound } from '../platform/values/problem.js';
-import { Clock } from '../platform/values/time.js';
 import { type CustomerExportDto } from './privacy.dto.js';
 
 /** What a customer can ask a merchant for: all stored data, as the customer can read it, and its erasure. */
 @Injectable()
 export class PrivacyService {
   constructor(
-    private readonly unitOfWork: UnitOfWork,
-    private readonly merchants: MerchantsService,
+    private readonly reads: Reads,
     private readonly erasures: ErasureService,
     private readonly endpoints: WebhookEndpointsService,
-    private readonly clock: Clock,
   ) {}
 
   /** Erases a customer, also from what webhook endpoints answered last. */
@@ -48,11 +44,9 @@ export class PrivacyService {
    *
    * @throws Problem not_found, also after the customer was erased.
    */
-  async export(merchantId: string, document: string): Promise<CustomerExportDto> {
-    const { timeZone } = await this.merchants.policyOf(merchantId);
-    const now = this.clock.now(merchantId);
-    return this.unitOfWork.snapshot(async (manager) => {
-      const owner = { merchantId, document };
+  export(merchantId: string, document: string): Promise<CustomerExportDto> {
+    return this.reads.read(merchantId, { merchantId, document }, async (asked) => {
+      const { manager, query: owner, timeZone, now } = asked;
       const wallet = await summarize(manager, owner, now);
       const orders = await manager.find(Order, { where: owner, order: { createdAt: 'ASC', id: 'ASC' } });
       if (wallet === null && orders.length === 0) throw notFound('no customer has this document');
@@ -61,8 +55,8 @@ export class PrivacyService {
         document,
         exported_at: now,
         wallet: wallet === null ? unknownCustomer(document) : toWalletDto(wallet, timeZone),
-        ...(await ordersOf(manager, owner, orders, now)),
-        ...(await cashbackOf(manager, owner, timeZone, now)),
+        ...(await ordersOf(asked, orders)),
+        ...(await cashbackOf(asked)),
         events: await eventsOf(manager, merchantId, subjects, wallet?.id),
       };
     });
@@ -70,12 +64,9 @@ export class PrivacyService {
 }
 
 async function ordersOf(
-  manager: EntityManager,
-  owner: Pick<Wallet, 'merchantId' | 'document'>,
+  { manager, merchantId, query: owner, now }: Asked<WalletOwner>,
   orders: readonly Order[],
-  now: Date,
 ): Promise<Pick<CustomerExportDto, 'orders' | 'refunds'>> {
-  const { merchantId } = owner;
   const ids = orders.map(({ id }) => id);
   const refunds = await inBatches(ids, (some) => manager.findBy(Refund, { merchantId, orderId: In(some) }));
   const available = (await availableOf(manager, [owner], now))(owner);
@@ -86,13 +77,14 @@ async function ordersOf(
   };
 }
 
-async function cashbackOf(
-  manager: EntityManager,
-  { merchantId, document }: Pick<Wallet, 'merchantId' | 'document'>,
-  timeZone: string,
-  now: Date,
-): Promise<Pick<CustomerExportDto, 'credits' | 'grants' | 'entries'>> {
-  const wallet = await manager.findOneBy(Wallet, { merchantId, document });
+async function cashbackOf({
+  manager,
+  merchantId,
+  query: owner,
+  timeZone,
+  now,
+}: Asked<WalletOwner>): Promise<Pick<CustomerExportDto, 'credits' | 'grants' | 'entries'>> {
+  const wallet = await manager.findOneBy(Wallet, owner);
   if (wallet === null) return { credits: [], grants: [], entries: [] };
   const where = { walletId: wallet.id, merchantId };
   const credits = await manager.find(Credit, { where });

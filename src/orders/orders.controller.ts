@@ -28,13 +28,13 @@ import {
   CreateOrderDto,
   SetRedemptionDto,
 } from './order-requests.dto.js';
-import { OrderTimelineService } from './order-timeline.service.js';
 import { OrderDto } from './order.dto.js';
 import { ORDERS } from './orders.list.js';
 import { OrdersService } from './orders.service.js';
 import { CreateQuoteDto, QuoteDto } from './quote.dto.js';
 import { QuotesService } from './quotes.service.js';
 import { TimelinePageDto } from './timeline.dto.js';
+import { TIMELINE } from './timeline.list.js';
 
 @MerchantController('orders', 'orders')
 export class OrdersController {
@@ -43,7 +43,6 @@ export class OrdersController {
     private readonly reads: Reads,
     private readonly lifecycle: OrderLifecycleService,
     private readonly customerChanges: CustomerChangesService,
-    private readonly timeline: OrderTimelineService,
   ) {}
 
   /**
@@ -140,7 +139,7 @@ export class OrdersController {
     @IdParam('The order') id: string,
     @Query() query: PageQueryDto,
   ): Promise<TimelinePageDto> {
-    return this.timeline.list(merchantId, id, query);
+    return this.reads.read(merchantId, { ...query, id }, TIMELINE);
   }
 
   /**

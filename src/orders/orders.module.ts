@@ -7,7 +7,6 @@ import { ErasureService } from './erasure.service.js';
 import { OrderTransactionsService } from './order-transactions.service.js';
 import { OrderExpiryService } from './order-expiry.service.js';
 import { OrderLifecycleService } from './order-lifecycle.service.js';
-import { OrderTimelineService } from './order-timeline.service.js';
 import { OrderStore } from './order.store.js';
 import { OrdersController, QuotesController } from './orders.controller.js';
 import { OrdersService } from './orders.service.js';
@@ -17,7 +16,6 @@ import { RefundsService } from './refunds.service.js';
 
 const PROVIDERS = [
   OrdersService,
-  OrderTimelineService,
   QuotesService,
   OrderLifecycleService,
   OrderExpiryService,

@@ -15,7 +15,6 @@ import { type Caller } from '../platform/values/caller.js';
 import { exactCents } from '../platform/values/money.js';
 import { externalIdConflict, type Fault, notFound, validationFailed } from '../platform/values/problem.js';
 import { readMetadata } from '../platform/values/texts.js';
-import { Clock } from '../platform/values/time.js';
 import { readOptional, type SentRefund, Versions } from './order-content.js';
 import { OrderTransactionsService } from './order-transactions.service.js';
 import { Order } from './order.entity.js';
@@ -38,7 +37,6 @@ export class RefundsService {
     private readonly unitOfWork: UnitOfWork,
     private readonly reads: Reads,
     private readonly transactions: OrderTransactionsService,
-    private readonly clock: Clock,
   ) {}
 
   /**
@@ -76,8 +74,7 @@ export class RefundsService {
    */
   quote(merchantId: string, orderId: string, request: QuoteRefundDto): Promise<RefundQuoteDto> {
     const asked = readAsked(request);
-    const now = this.clock.now(merchantId);
-    return this.unitOfWork.snapshot(async (manager) => {
+    return this.reads.read(merchantId, asked, async ({ manager, now }) => {
       const order = await manager.findOneBy(Order, { id: orderId, merchantId });
       if (order === null) throw notFound('no order has this ID');
       const [row] = await manager.query<{ cents: string }[]>(EXPIRED, [now, orderId, merchantId]);

@@ -1,12 +1,10 @@
-import { Injectable } from '@nestjs/common';
 import { byOf } from '../platform/http/by.dto.js';
 import { decodeCursor, encodeCursor, type PageRequest } from '../platform/database/lists.js';
+import { type Answer } from '../platform/database/reads.js';
 import { queryNamed } from '../platform/database/rows.js';
-import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { type By } from '../platform/values/caller.js';
 import { exactCents, formatMoney } from '../platform/values/money.js';
 import { notFound } from '../platform/values/problem.js';
-import { Clock } from '../platform/values/time.js';
 import { Order } from './order.entity.js';
 import { TIMELINE_TYPES, type TimelineLineDto, type TimelinePageDto, type TimelineType } from './timeline.dto.js';
 
@@ -63,35 +61,26 @@ const LINES = `
    WHERE (at, cause, ${RANK}) > (:at, :cause, :rank)
    GROUP BY type, at, cause HAVING COALESCE(SUM(found.amount_cents), 1) <> 0 ORDER BY at, cause, ${RANK} LIMIT :limit`;
 
-/** What happened to an order, from what is never deleted: events are. */
-@Injectable()
-export class OrderTimelineService {
-  constructor(
-    private readonly unitOfWork: UnitOfWork,
-    private readonly clock: Clock,
-  ) {}
-
-  /**
-   * Returns a page of what happened to an order, oldest first.
-   *
-   * @throws Problem not_found, also for an order of another merchant; validation_failed if the cursor is not valid.
-   */
-  list(merchantId: string, id: string, { limit, cursor }: PageRequest): Promise<TimelinePageDto> {
-    const list = `timeline ${id}`;
-    const position = cursor === undefined ? undefined : decodeCursor(list, cursor, ['number', 'string', 'number']);
-    const [at, cause, rank] = position ?? [0, '', 0];
-    const now = this.clock.now(merchantId);
-    return this.unitOfWork.snapshot(async (manager) => {
-      if (!(await manager.existsBy(Order, { id, merchantId }))) throw notFound('no order has this ID');
-      const after = { at: new Date(at), cause, rank };
-      const found = await queryNamed<Line>(manager, LINES, { id, merchantId, now, ...after, limit: limit + 1 });
-      const page = found.slice(0, limit);
-      const last = found.length > limit ? page.at(-1)! : undefined;
-      const keyOf = (line: Line): (string | number)[] => [+line.at, line.cause, TIMELINE_TYPES.indexOf(line.type) + 1];
-      return { data: page.map(toLineDto), next_cursor: last === undefined ? null : encodeCursor(list, keyOf(last)) };
-    });
-  }
-}
+/**
+ * A page of what happened to an order, oldest first, from what is never deleted: events are. Its lines come from many
+ * tables, so it pages by a key of its own.
+ *
+ * @throws Problem not_found, also for an order of another merchant; validation_failed if the cursor is not valid.
+ */
+export const TIMELINE: Answer<PageRequest & { id: string }, TimelinePageDto> = async (asked) => {
+  const { manager, merchantId, now } = asked;
+  const { id, limit, cursor } = asked.query;
+  const list = `timeline ${id}`;
+  const position = cursor === undefined ? undefined : decodeCursor(list, cursor, ['number', 'string', 'number']);
+  const [at, cause, rank] = position ?? [0, '', 0];
+  if (!(await manager.existsBy(Order, { id, merchantId }))) throw notFound('no order has this ID');
+  const after = { at: new Date(at), cause, rank };
+  const found = await queryNamed<Line>(manager, LINES, { id, merchantId, now, ...after, limit: limit + 1 });
+  const page = found.slice(0, limit);
+  const last = found.length > limit ? page.at(-1)! : undefined;
+  const keyOf = (line: Line): (string | number)[] => [+line.at, line.cause, TIMELINE_TYPES.indexOf(line.type) + 1];
+  return { data: page.map(toLineDto), next_cursor: last === undefined ? null : encodeCursor(list, keyOf(last)) };
+};
 
 const toLineDto = (line: Line): TimelineLineDto => ({
   at: line.at,
