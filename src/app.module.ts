@@ -63,6 +63,7 @@ export class AppModule {
       ],
       providers: [
         ...GUARDS.map((useClass) => ({ provide: APP_GUARD, useClass })),
+        // Outermost, because it stands here; inside it the clock of a sandbox, and then the completion of the response.
         { provide: APP_INTERCEPTOR, useExisting: Admission },
       ],
     };

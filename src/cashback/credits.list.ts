@@ -1,9 +1,10 @@
 import { In } from 'typeorm';
-import { type Found, loadFound, type Period } from '../platform/database/lists.js';
+import { entitiesOf, type Found, loadFound, type PageRequest, type Period } from '../platform/database/lists.js';
 import { type Asked, type ListOf } from '../platform/database/reads.js';
 import { startOfDay } from '../platform/values/time.js';
-import { type CustomerCreditDto, type ListCreditsDto } from './credit.dto.js';
+import { type CreditDto, type CustomerCreditDto, type ListCreditsDto } from './credit.dto.js';
 import { Credit } from './credit.entity.js';
+import { walletOf } from './entries.list.js';
 import { readNames } from './external-names.js';
 import { nameable, toCreditDto } from './wallet.dto.js';
 import { Wallet } from './wallet.entity.js';
@@ -27,6 +28,27 @@ export const CREDITS: ListOf<ListCreditsDto, CustomerCreditDto> = (asked) => ({
     });
   },
 });
+
+/** The open credits of a wallet, earliest expiry first. @throws Problem not_found, also for one of another merchant. */
+export const CREDITS_OF_WALLET: ListOf<PageRequest & { walletId: string }, CreditDto> = async (asked) => {
+  const { manager, merchantId, query, timeZone, now } = asked;
+  const { id } = await walletOf(manager, { id: query.walletId, merchantId });
+  return {
+    name: `credits ${id}`,
+    table: 'cashback_credits',
+    instant: 'expires_at',
+    number: 'seq',
+    order: 'ASC',
+    whole: Credit,
+    ranges: [{ index: 'ix_cashback_credits_expiry', prefix: [['wallet_id = ?', id], ['is_open = 1']] }],
+    period: { from: now.getTime() + 1, to: Infinity },
+    present: async (found) => {
+      const credits = entitiesOf(manager, Credit, found);
+      const names = await readNames(manager, merchantId, credits.map(nameable));
+      return credits.map((credit) => toCreditDto(credit, names, timeZone));
+    },
+  };
+};
 
 /** A credit expires after the day `expires_on`. */
 function expiriesOf({ query: { expires_from: from, expires_to: to }, timeZone, now }: Asked<ListCreditsDto>): Period {

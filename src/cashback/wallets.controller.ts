@@ -6,8 +6,9 @@ import { PageQueryDto } from '../platform/http/page-query.dto.js';
 import { ListFile } from '../platform/http/response.interceptor.js';
 import { ApiProblems } from '../platform/openapi/decorators.js';
 import { CREDIT_COLUMNS, CreditPageDto, CustomerCreditPageDto, ListCreditsDto } from './credit.dto.js';
-import { CREDITS } from './credits.list.js';
+import { CREDITS, CREDITS_OF_WALLET } from './credits.list.js';
 import { CUSTOMERS } from './customers.list.js';
+import { ENTRIES } from './entries.list.js';
 import { ExpiringReportDto, WalletExpiringQueryDto } from './expiring.dto.js';
 import { WalletReadsService } from './wallet-reads.service.js';
 import {
@@ -62,7 +63,10 @@ export class CustomersController {
 @MerchantController('wallets', 'wallets')
 @Requires()
 export class WalletsController {
-  constructor(private readonly reads: WalletReadsService) {}
+  constructor(
+    private readonly wallets: WalletReadsService,
+    private readonly reads: Reads,
+  ) {}
 
   /**
    * Find a customer's wallet
@@ -73,7 +77,7 @@ export class WalletsController {
   @HttpCode(200)
   @ApiProblems.query()
   searchWallet(@MerchantId() merchantId: string, @Body() body: SearchWalletDto): Promise<WalletDto> {
-    return this.reads.search(merchantId, body.document);
+    return this.wallets.search(merchantId, body.document);
   }
 
   /**
@@ -84,7 +88,7 @@ export class WalletsController {
   @Get(':id')
   @ApiProblems.read()
   getWallet(@MerchantId() merchantId: string, @IdParam('The wallet') id: string): Promise<WalletDto> {
-    return this.reads.get(merchantId, id);
+    return this.wallets.get(merchantId, id);
   }
 
   /**
@@ -102,7 +106,7 @@ export class WalletsController {
     @IdParam('The wallet') id: string,
     @Query() query: PageQueryDto,
   ): Promise<CreditPageDto> {
-    return this.reads.credits(merchantId, id, query);
+    return this.reads.page(merchantId, { ...query, walletId: id }, CREDITS_OF_WALLET);
   }
 
   /**
@@ -119,7 +123,7 @@ export class WalletsController {
     @IdParam('The wallet') id: string,
     @Query() { months }: WalletExpiringQueryDto,
   ): Promise<ExpiringReportDto> {
-    return this.reads.expiring(merchantId, id, months);
+    return this.wallets.expiring(merchantId, id, months);
   }
 
   /**
@@ -135,6 +139,6 @@ export class WalletsController {
     @IdParam('The wallet') id: string,
     @Query() query: PageQueryDto,
   ): Promise<EntryPageDto> {
-    return this.reads.entries(merchantId, id, query);
+    return this.reads.page(merchantId, { ...query, walletId: id }, ENTRIES);
   }
 }

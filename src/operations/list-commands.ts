@@ -10,7 +10,7 @@ import { MerchantsService } from '../merchants/merchants.service.js';
 import { ORDER_COLUMNS } from '../orders/order-lists.dto.js';
 import { ORDERS } from '../orders/orders.list.js';
 import { REFUND_COLUMNS } from '../orders/refund.dto.js';
-import { REFUNDS } from '../orders/refunds.service.js';
+import { REFUNDS } from '../orders/refunds.list.js';
 import { LARGEST_PAGE } from '../platform/database/lists.js';
 import { type ListOf, Reads, type Page } from '../platform/database/reads.js';
 import { type Column, csvOf } from '../platform/http/csv.js';

@@ -2,7 +2,8 @@ import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/comm
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CreditExpiryService } from '../cashback/credit-expiry.service.js';
 import { DateEvents } from '../events/date-events.js';
-import { RetentionService, SequencerService } from '../events/sequencer.service.js';
+import { RetentionService } from '../events/retention.service.js';
+import { SequencerService } from '../events/sequencer.service.js';
 import { DeliveryService } from '../events/webhook-delivery.service.js';
 import { WebhookSecrets } from '../events/webhook-secrets.js';
 import { OrderExpiryService } from '../orders/order-expiry.service.js';

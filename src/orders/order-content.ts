@@ -129,7 +129,10 @@ export function refusePaymentsAbove(
   });
 }
 
-/** What decides whether a request is a replay, apart from its expiry. */
+/**
+ * What decides whether a request is a replay, apart from its expiry. Its digest is stored, so a new member is appended,
+ * and only where an order has it: an order that has none keeps the digest that it had.
+ */
 export function contentOf(order: Omit<RequestedOrder, 'requestedExpiresAt'>) {
   return {
     external_id: order.externalId,

@@ -51,6 +51,11 @@ interface Performed<T> {
 /**
  * Runs use cases of orders: each loads an order with its wallet, changes both, and saves them. Use cases of different
  * orders that come at the same time share a transaction. Those of one wallet perform there in the order of arrival.
+ *
+ * A transaction locks the orders, reads the refunds that exist, claims and locks the wallets, expires what is due,
+ * loads the credits that each use case `needs`, lets each `perform`, and saves and records what changed. A use case
+ * ends with a value or its error; it is sent again, alone, if another transaction has locked what it needs, and with
+ * others after a wallet that was missing exists.
  */
 @Injectable()
 export class OrderTransactionsService {

@@ -23,11 +23,15 @@ import {
   RefundPageDto,
   RefundQuoteDto,
 } from './refund.dto.js';
-import { REFUNDS, RefundsService } from './refunds.service.js';
+import { REFUNDS, REFUNDS_OF_ORDER } from './refunds.list.js';
+import { RefundsService } from './refunds.service.js';
 
 @MerchantController('orders/:id/refunds', 'orders')
 export class RefundsController {
-  constructor(private readonly refunds: RefundsService) {}
+  constructor(
+    private readonly refunds: RefundsService,
+    private readonly reads: Reads,
+  ) {}
 
   /**
    * Refund an order
@@ -86,7 +90,7 @@ export class RefundsController {
     @IdParam('The order') id: string,
     @Query() query: PageQueryDto,
   ): Promise<RefundPageDto> {
-    return this.refunds.list(merchantId, id, query);
+    return this.reads.page(merchantId, { ...query, orderId: id }, REFUNDS_OF_ORDER);
   }
 
   /**

@@ -1,15 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { type EntityManager, In } from 'typeorm';
 import { differences } from '../cashback/replay.js';
-import {
-  type CreatedPageRequest,
-  type IndexRange,
-  type List,
-  loadFound,
-  type PageRequest,
-  periodOf,
-} from '../platform/database/lists.js';
-import { type Asked, type ListOf, Reads } from '../platform/database/reads.js';
+import { Reads } from '../platform/database/reads.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { type Caller } from '../platform/values/caller.js';
 import { exactCents } from '../platform/values/money.js';
@@ -23,12 +14,12 @@ import {
   CreateRefundDto,
   type QuoteRefundDto,
   type RefundDto,
-  type RefundPageDto,
   type RefundQuoteDto,
   toRefundQuoteDto,
   toRefundDto,
 } from './refund.dto.js';
 import { Refund } from './refund.entity.js';
+import { externalIdOf } from './refunds.list.js';
 
 /** Full and partial refunds of completed orders. */
 @Injectable()
@@ -81,20 +72,6 @@ export class RefundsService {
       const refunds = asked.returned ? await manager.findBy(Refund, { orderId, merchantId }) : [];
       const sent = { ...asked, returned: withQuantities(order, asked.returned) };
       return toRefundQuoteDto(order.quoteRefund(sent, refunds, exactCents(row?.cents ?? 0)));
-    });
-  }
-
-  /**
-   * Returns a page of an order's refunds, newest first.
-   *
-   * @throws Problem not_found, also for an order of another merchant; validation_failed if the cursor is not one of
-   *   this list.
-   */
-  list(merchantId: string, orderId: string, request: PageRequest): Promise<RefundPageDto> {
-    const range: IndexRange = { index: 'ix_refunds_order_created', prefix: [['order_id = ?', orderId]] };
-    return this.reads.page(merchantId, request, async (asked) => {
-      await externalIdOf(asked.manager, merchantId, orderId);
-      return refundsIn(asked, `refunds ${orderId}`, range);
     });
   }
 
@@ -169,38 +146,3 @@ function refuseDifferences(sent: SentRefund, existing: Refund, { isErased }: Ord
   );
   if (errors.length > 0) throw externalIdConflict('refund', existing.id, errors);
 }
-
-/** @throws Problem not_found, also for an order of another merchant. */
-async function externalIdOf(manager: EntityManager, merchantId: string, id: string): Promise<string> {
-  const externalId = (await externalIdsOf(manager, merchantId, [id])).get(id);
-  if (externalId === undefined) throw notFound('no order has this ID');
-  return externalId;
-}
-
-async function externalIdsOf(manager: EntityManager, merchantId: string, ids: string[]): Promise<Map<string, string>> {
-  const orders = await manager.find(Order, {
-    select: { id: true, externalId: true },
-    where: { merchantId, id: In(ids) },
-  });
-  return new Map(orders.map(({ id, externalId }) => [id, externalId]));
-}
-
-const refundsIn = (asked: Asked, name: string, range: IndexRange): List<RefundDto> => ({
-  name,
-  table: 'refunds',
-  instant: 'created_at',
-  order: 'DESC',
-  ranges: [range],
-  present: async (found) => {
-    const refunds = await loadFound(asked, Refund, found);
-    const ids = refunds.map(({ orderId }) => orderId);
-    const externalIds = await externalIdsOf(asked.manager, asked.merchantId, ids);
-    return refunds.map((refund) => toRefundDto(refund, externalIds.get(refund.orderId)!));
-  },
-});
-
-/** The merchant's refunds, newest first. */
-export const REFUNDS: ListOf<CreatedPageRequest, RefundDto> = (asked) => ({
-  ...refundsIn(asked, 'refunds', { index: 'ix_refunds_merchant_created', prefix: [] }),
-  period: periodOf(asked.query.created_from, asked.query.created_to),
-});

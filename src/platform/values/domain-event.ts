@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { Subject } from 'rxjs';
 import { type By } from './caller.js';
 
-/** What happens to an order: each of its versions has one of these events. */
-const ORDER_EVENTS = {
+/** What makes a version of an order. Each version has one of these events, which reconcile compares with the order. */
+const VERSION_EVENTS = {
   'order.created': 'An order was created',
   'order.amended': 'The content of an order was replaced',
   'order.redemption_held': 'An order holds another amount of cashback',
@@ -15,11 +15,11 @@ const ORDER_EVENTS = {
   'order.refunded': 'A completed order was refunded, in part or in full',
   'order.customer_changed': 'The customer of a completed order was corrected',
 };
-export type OrderEventType = keyof typeof ORDER_EVENTS;
+export type OrderEventType = keyof typeof VERSION_EVENTS;
 
 /** The types of the events in a merchant's feed, and what has happened (docs/events.md). */
 export const FEED_EVENTS = {
-  ...ORDER_EVENTS,
+  ...VERSION_EVENTS,
   'cashback.granted': 'Cashback was granted to a customer without an order',
   'cashback.voided': 'A grant was voided',
   'cashback.available': 'Cashback of a customer became available',

@@ -47,8 +47,6 @@ export interface Operations {
   listCredits: [api.ListCreditsData, api.ListCreditsResponses];
   listEvents: [api.ListEventsData, api.ListEventsResponses];
   getEvent: [api.GetEventData, api.GetEventResponses];
-  exportCustomer: [api.ExportCustomerData, api.ExportCustomerResponses];
-  eraseCustomer: [api.EraseCustomerData, api.EraseCustomerResponses];
   createWebhookEndpoint: [api.CreateWebhookEndpointData, api.CreateWebhookEndpointResponses];
   listWebhookEndpoints: [api.ListWebhookEndpointsData, api.ListWebhookEndpointsResponses];
   getWebhookEndpoint: [api.GetWebhookEndpointData, api.GetWebhookEndpointResponses];
@@ -64,6 +62,8 @@ export interface Operations {
   reportFrequent: [api.ReportFrequentData, api.ReportFrequentResponses];
   reportGrants: [api.ReportGrantsData, api.ReportGrantsResponses];
   reportCustomers: [api.ReportCustomersData, api.ReportCustomersResponses];
+  exportCustomer: [api.ExportCustomerData, api.ExportCustomerResponses];
+  eraseCustomer: [api.EraseCustomerData, api.EraseCustomerResponses];
 }
 
 /**
@@ -111,12 +111,7 @@ export const OPERATIONS = {
   getRefund: ['GET /orders/{id}/refunds/{refund_id}', 'call', 200, { id: '', order_id: '', amount: '' }],
   listAllRefunds: ['GET /refunds', 'list', 200, { data: [] }],
   createQuote: ['POST /quotes', 'send', 200, { amount_to_pay: '', cashback: {}, payment_methods: [] }],
-  getPolicy: [
-    'GET /policy',
-    'call',
-    200,
-    { earn_rates_by_payment_method: {}, earn_minimum_total: '', redeem_minimum_total: '' },
-  ],
+  getPolicy: ['GET /policy', 'call', 200, { earn_rate: '', earn_rates_by_payment_method: {}, earn_minimum_total: '' }],
   searchWallet: ['POST /wallets/search', 'send', 200, { available: '', pending: '', held: '' }],
   getWallet: ['GET /wallets/{id}', 'call', 200, { available: '', pending: '', held: '' }],
   listWalletCredits: ['GET /wallets/{id}/credits', 'list', 200, { data: [] }],
@@ -130,8 +125,6 @@ export const OPERATIONS = {
   listCredits: ['GET /credits', 'list', 200, { data: [] }],
   listEvents: ['GET /events', 'list', 200, { next_after: 0, data: [], has_more: false }],
   getEvent: ['GET /events/{id}', 'call', 200, { id: '', type: '', sequence: 0 }],
-  exportCustomer: ['POST /customers/export', 'send', 200, { document: '', exported_at: '', wallet: {} }],
-  eraseCustomer: ['POST /customers/erase', 'send', 200, { orders: 0 }],
   createWebhookEndpoint: ['POST /webhook-endpoints', 'send', 201, { id: '', batch: 0, status: '' }],
   listWebhookEndpoints: ['GET /webhook-endpoints', 'call', 200, { data: [] }],
   getWebhookEndpoint: ['GET /webhook-endpoints/{id}', 'call', 200, { id: '', batch: 0, status: '' }],
@@ -147,4 +140,6 @@ export const OPERATIONS = {
   reportFrequent: ['GET /reports/frequent', 'send', 200, { data: [] }],
   reportGrants: ['GET /reports/grants', 'send', 200, { data: [], total: {} }],
   reportCustomers: ['GET /reports/customers', 'send', 200, { data: [] }],
+  exportCustomer: ['POST /customers/export', 'send', 200, { document: '', exported_at: '', wallet: {} }],
+  eraseCustomer: ['POST /customers/erase', 'send', 200, { orders: 0 }],
 } as const;

@@ -1919,60 +1919,6 @@ export type EventPage = {
     has_more: boolean;
 };
 
-export type ExportCustomer = {
-    /**
-     * The customer's taxpayer number: a CPF (11 digits) or a CNPJ (14 characters), without punctuation.
-     */
-    document: string;
-};
-
-export type CustomerExport = {
-    document: string;
-    exported_at: string;
-    wallet: Wallet;
-    orders: Array<Order>;
-    refunds: Array<Refund>;
-    /**
-     * The cashback that was earned, granted or returned, also what is spent or has expired.
-     */
-    credits: Array<Credit>;
-    grants: Array<Grant>;
-    /**
-     * The statement.
-     */
-    entries: Array<Entry>;
-    /**
-     * The events that are still kept.
-     */
-    events: Array<Event>;
-};
-
-export type EraseCustomer = {
-    /**
-     * The customer's taxpayer number: a CPF (11 digits) or a CNPJ (14 characters), without punctuation.
-     */
-    document: string;
-    /**
-     * The document again.
-     */
-    confirm: string;
-};
-
-export type Erasure = {
-    /**
-     * The pseudonym that replaces the document; null for an unknown customer.
-     */
-    pseudonym: string | null;
-    /**
-     * By which the wallet is still found; null if there is none.
-     */
-    wallet_id: string | null;
-    /**
-     * Number of the customer's orders.
-     */
-    orders: number;
-};
-
 export type WebhookEndpointRequest = {
     /**
      * Where to send events: `https`, port 443, a public host name, without a user and a fragment.
@@ -2326,6 +2272,60 @@ export type TopRow = {
 
 export type TopReport = {
     data: Array<TopRow>;
+};
+
+export type ExportCustomer = {
+    /**
+     * The customer's taxpayer number: a CPF (11 digits) or a CNPJ (14 characters), without punctuation.
+     */
+    document: string;
+};
+
+export type CustomerExport = {
+    document: string;
+    exported_at: string;
+    wallet: Wallet;
+    orders: Array<Order>;
+    refunds: Array<Refund>;
+    /**
+     * The cashback that was earned, granted or returned, also what is spent or has expired.
+     */
+    credits: Array<Credit>;
+    grants: Array<Grant>;
+    /**
+     * The statement.
+     */
+    entries: Array<Entry>;
+    /**
+     * The events that are still kept.
+     */
+    events: Array<Event>;
+};
+
+export type EraseCustomer = {
+    /**
+     * The customer's taxpayer number: a CPF (11 digits) or a CNPJ (14 characters), without punctuation.
+     */
+    document: string;
+    /**
+     * The document again.
+     */
+    confirm: string;
+};
+
+export type Erasure = {
+    /**
+     * The pseudonym that replaces the document; null for an unknown customer.
+     */
+    pseudonym: string | null;
+    /**
+     * By which the wallet is still found; null if there is none.
+     */
+    wallet_id: string | null;
+    /**
+     * Number of the customer's orders.
+     */
+    orders: number;
 };
 
 /**
@@ -4994,6 +4994,10 @@ export type ListOrdersData = {
          */
         limit?: number;
         /**
+         * `pt-BR`: CSV for spreadsheets in Brazil, with semicolons, decimal commas and days such as 30/11/2026.
+         */
+        csv?: 'pt-BR';
+        /**
          * Created at this instant or later.
          */
         created_from?: string;
@@ -5913,6 +5917,10 @@ export type ListAllRefundsData = {
          */
         limit?: number;
         /**
+         * `pt-BR`: CSV for spreadsheets in Brazil, with semicolons, decimal commas and days such as 30/11/2026.
+         */
+        csv?: 'pt-BR';
+        /**
          * Created at this instant or later.
          */
         created_from?: string;
@@ -6333,6 +6341,10 @@ export type ListGrantsData = {
          */
         limit?: number;
         /**
+         * `pt-BR`: CSV for spreadsheets in Brazil, with semicolons, decimal commas and days such as 30/11/2026.
+         */
+        csv?: 'pt-BR';
+        /**
          * Created at this instant or later.
          */
         created_from?: string;
@@ -6550,6 +6562,10 @@ export type ListCustomersData = {
          */
         limit?: number;
         /**
+         * `pt-BR`: CSV for spreadsheets in Brazil, with semicolons, decimal commas and days such as 30/11/2026.
+         */
+        csv?: 'pt-BR';
+        /**
          * Customers whose `available`, `pending` and `held` add up to this amount or more. Without it, or with `0.00`,
          * customers who only have a debt are listed too.
          */
@@ -6606,6 +6622,10 @@ export type ListCreditsData = {
          * Maximum number of elements, 1 to 100. Default: 20.
          */
         limit?: number;
+        /**
+         * `pt-BR`: CSV for spreadsheets in Brazil, with semicolons, decimal commas and days such as 30/11/2026.
+         */
+        csv?: 'pt-BR';
         /**
          * With an `expires_on` of this day or later.
          */
@@ -6773,102 +6793,6 @@ export type GetEventResponses = {
 };
 
 export type GetEventResponse = GetEventResponses[keyof GetEventResponses];
-
-export type ExportCustomerData = {
-    body: ExportCustomer;
-    path?: never;
-    query?: never;
-    url: '/customers/export';
-};
-
-export type ExportCustomerErrors = {
-    /**
-     * `malformed_request`: The request is not valid HTTP
-     *
-     * `malformed_json`: The request body is not valid JSON
-     *
-     * `validation_failed`: The request is not valid
-     */
-    400: ({
-        code: 'malformed_request';
-    } & MalformedRequestProblem) | ({
-        code: 'malformed_json';
-    } & MalformedJsonProblem) | ({
-        code: 'validation_failed';
-    } & ValidationFailedProblem);
-    /**
-     * `forbidden`: The API user does not have the permission for this
-     */
-    403: ForbiddenProblem;
-    /**
-     * `route_not_found`: The path does not exist
-     *
-     * `not_found`: The resource does not exist
-     */
-    404: ({
-        code: 'route_not_found';
-    } & RouteNotFoundProblem) | ({
-        code: 'not_found';
-    } & NotFoundProblem);
-    /**
-     * What every operation can return: one example per code
-     */
-    default: Problem;
-};
-
-export type ExportCustomerError = ExportCustomerErrors[keyof ExportCustomerErrors];
-
-export type ExportCustomerResponses = {
-    /**
-     * OK
-     */
-    200: CustomerExport;
-};
-
-export type ExportCustomerResponse = ExportCustomerResponses[keyof ExportCustomerResponses];
-
-export type EraseCustomerData = {
-    body: EraseCustomer;
-    path?: never;
-    query?: never;
-    url: '/customers/erase';
-};
-
-export type EraseCustomerErrors = {
-    /**
-     * `malformed_request`: The request is not valid HTTP
-     *
-     * `malformed_json`: The request body is not valid JSON
-     *
-     * `validation_failed`: The request is not valid
-     */
-    400: ({
-        code: 'malformed_request';
-    } & MalformedRequestProblem) | ({
-        code: 'malformed_json';
-    } & MalformedJsonProblem) | ({
-        code: 'validation_failed';
-    } & ValidationFailedProblem);
-    /**
-     * `forbidden`: The API user does not have the permission for this
-     */
-    403: ForbiddenProblem;
-    /**
-     * What every operation can return: one example per code
-     */
-    default: Problem;
-};
-
-export type EraseCustomerError = EraseCustomerErrors[keyof EraseCustomerErrors];
-
-export type EraseCustomerResponses = {
-    /**
-     * OK
-     */
-    200: Erasure;
-};
-
-export type EraseCustomerResponse = EraseCustomerResponses[keyof EraseCustomerResponses];
 
 export type ListWebhookEndpointsData = {
     body?: never;
@@ -7690,6 +7614,102 @@ export type ReportCustomersResponses = {
 };
 
 export type ReportCustomersResponse = ReportCustomersResponses[keyof ReportCustomersResponses];
+
+export type ExportCustomerData = {
+    body: ExportCustomer;
+    path?: never;
+    query?: never;
+    url: '/customers/export';
+};
+
+export type ExportCustomerErrors = {
+    /**
+     * `malformed_request`: The request is not valid HTTP
+     *
+     * `malformed_json`: The request body is not valid JSON
+     *
+     * `validation_failed`: The request is not valid
+     */
+    400: ({
+        code: 'malformed_request';
+    } & MalformedRequestProblem) | ({
+        code: 'malformed_json';
+    } & MalformedJsonProblem) | ({
+        code: 'validation_failed';
+    } & ValidationFailedProblem);
+    /**
+     * `forbidden`: The API user does not have the permission for this
+     */
+    403: ForbiddenProblem;
+    /**
+     * `route_not_found`: The path does not exist
+     *
+     * `not_found`: The resource does not exist
+     */
+    404: ({
+        code: 'route_not_found';
+    } & RouteNotFoundProblem) | ({
+        code: 'not_found';
+    } & NotFoundProblem);
+    /**
+     * What every operation can return: one example per code
+     */
+    default: Problem;
+};
+
+export type ExportCustomerError = ExportCustomerErrors[keyof ExportCustomerErrors];
+
+export type ExportCustomerResponses = {
+    /**
+     * OK
+     */
+    200: CustomerExport;
+};
+
+export type ExportCustomerResponse = ExportCustomerResponses[keyof ExportCustomerResponses];
+
+export type EraseCustomerData = {
+    body: EraseCustomer;
+    path?: never;
+    query?: never;
+    url: '/customers/erase';
+};
+
+export type EraseCustomerErrors = {
+    /**
+     * `malformed_request`: The request is not valid HTTP
+     *
+     * `malformed_json`: The request body is not valid JSON
+     *
+     * `validation_failed`: The request is not valid
+     */
+    400: ({
+        code: 'malformed_request';
+    } & MalformedRequestProblem) | ({
+        code: 'malformed_json';
+    } & MalformedJsonProblem) | ({
+        code: 'validation_failed';
+    } & ValidationFailedProblem);
+    /**
+     * `forbidden`: The API user does not have the permission for this
+     */
+    403: ForbiddenProblem;
+    /**
+     * What every operation can return: one example per code
+     */
+    default: Problem;
+};
+
+export type EraseCustomerError = EraseCustomerErrors[keyof EraseCustomerErrors];
+
+export type EraseCustomerResponses = {
+    /**
+     * OK
+     */
+    200: Erasure;
+};
+
+export type EraseCustomerResponse = EraseCustomerResponses[keyof EraseCustomerResponses];
 
 export type OrderCreatedWebhookPayload = OrderCreatedEvent;
 

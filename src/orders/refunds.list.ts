@@ -1,0 +1,59 @@
+import { type EntityManager, In } from 'typeorm';
+import {
+  type CreatedPageRequest,
+  type IndexRange,
+  type List,
+  loadFound,
+  type PageRequest,
+  periodOf,
+} from '../platform/database/lists.js';
+import { type Asked, type ListOf } from '../platform/database/reads.js';
+import { notFound } from '../platform/values/problem.js';
+import { Order } from './order.entity.js';
+import { type RefundDto, toRefundDto } from './refund.dto.js';
+import { Refund } from './refund.entity.js';
+
+/** The merchant's refunds, newest first. */
+export const REFUNDS: ListOf<CreatedPageRequest, RefundDto> = (asked) => ({
+  ...refundsIn(asked, 'refunds', { index: 'ix_refunds_merchant_created', prefix: [] }),
+  period: periodOf(asked.query.created_from, asked.query.created_to),
+});
+
+/** The refunds of an order, newest first. @throws Problem not_found, also for an order of another merchant. */
+export const REFUNDS_OF_ORDER: ListOf<PageRequest & { orderId: string }, RefundDto> = async (asked) => {
+  const { orderId } = asked.query;
+  await externalIdOf(asked.manager, asked.merchantId, orderId);
+  return refundsIn(asked, `refunds ${orderId}`, {
+    index: 'ix_refunds_order_created',
+    prefix: [['order_id = ?', orderId]],
+  });
+};
+
+const refundsIn = (asked: Asked, name: string, range: IndexRange): List<RefundDto> => ({
+  name,
+  table: 'refunds',
+  instant: 'created_at',
+  order: 'DESC',
+  ranges: [range],
+  present: async (found) => {
+    const refunds = await loadFound(asked, Refund, found);
+    const ids = refunds.map(({ orderId }) => orderId);
+    const externalIds = await externalIdsOf(asked.manager, asked.merchantId, ids);
+    return refunds.map((refund) => toRefundDto(refund, externalIds.get(refund.orderId)!));
+  },
+});
+
+/** @throws Problem not_found, also for an order of another merchant. */
+export async function externalIdOf(manager: EntityManager, merchantId: string, id: string): Promise<string> {
+  const externalId = (await externalIdsOf(manager, merchantId, [id])).get(id);
+  if (externalId === undefined) throw notFound('no order has this ID');
+  return externalId;
+}
+
+async function externalIdsOf(manager: EntityManager, merchantId: string, ids: string[]): Promise<Map<string, string>> {
+  const orders = await manager.find(Order, {
+    select: { id: true, externalId: true },
+    where: { merchantId, id: In(ids) },
+  });
+  return new Map(orders.map(({ id, externalId }) => [id, externalId]));
+}
