@@ -2,7 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import { type EntityManager } from 'typeorm';
 import { Merchant } from '../merchants/merchant.entity.js';
 import { Config } from '../platform/config/config.js';
-import { loadFound, type PageRequest } from '../platform/database/lists.js';
+import { list, type PageRequest } from '../platform/database/lists.js';
 import { Reads } from '../platform/database/reads.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { loginQuota, loginUserQuota } from '../platform/rate-limits/rate-limiter.js';
@@ -44,13 +44,15 @@ export class UsersService {
 
   /** Returns a page of the merchant's API users, oldest first. */
   list({ merchantId }: Caller, request: PageRequest): Promise<UserPageDto> {
-    return this.reads.page(merchantId, request, (asked) => ({
-      name: 'users',
-      table: 'api_users',
-      order: 'ASC',
-      ranges: [{ index: 'ix_api_users_merchant', prefix: [] }],
-      present: async (found) => this.#toDtos(asked.manager, await loadFound(asked, ApiUser, found)),
-    }));
+    return this.reads.page(merchantId, request, ({ manager }) =>
+      list({
+        name: 'users',
+        entity: ApiUser,
+        order: 'ASC',
+        ranges: [{ index: 'ix_api_users_merchant', prefix: [] }],
+        present: (users) => this.#toDtos(manager, users),
+      }),
+    );
   }
 
   /** @throws Problem not_found, also for a user of another merchant. */

@@ -1,5 +1,5 @@
 import { In } from 'typeorm';
-import { entitiesOf, type Found, loadFound, type PageRequest, type Period } from '../platform/database/lists.js';
+import { type Found, list, type PageRequest, type Period } from '../platform/database/lists.js';
 import { type Asked, type ListOf } from '../platform/database/reads.js';
 import { startOfDay } from '../platform/values/time.js';
 import { type CreditDto, type CustomerCreditDto, type ListCreditsDto } from './credit.dto.js';
@@ -10,44 +10,43 @@ import { nameable, toCreditDto } from './wallet.dto.js';
 import { Wallet } from './wallet.entity.js';
 
 /** The open credits of the merchant's customers, earliest expiry first. */
-export const CREDITS: ListOf<ListCreditsDto, CustomerCreditDto> = (asked) => ({
-  name: 'credits',
-  table: 'cashback_credits',
-  instant: 'expires_at',
-  order: 'ASC',
-  ranges: [{ index: 'ix_cashback_credits_merchant', prefix: [['is_open = 1']] }],
-  period: expiriesOf(asked),
-  ...(asked.query.store !== undefined && { select: (found) => selectOfStore(asked, found) }),
-  present: async (found) => {
-    const credits = await loadFound(asked, Credit, found);
-    const names = await readNames(asked.manager, asked.merchantId, credits.map(nameable));
-    const documents = await readDocuments(asked, credits);
-    return credits.map((credit) => {
-      const { walletId: wallet_id } = credit;
-      return { ...toCreditDto(credit, names, asked.timeZone), wallet_id, document: documents.get(wallet_id)! };
-    });
-  },
-});
+export const CREDITS: ListOf<ListCreditsDto, CustomerCreditDto> = (asked) =>
+  list({
+    name: 'credits',
+    entity: Credit,
+    instant: 'expires_at',
+    order: 'ASC',
+    ranges: [{ index: 'ix_cashback_credits_merchant', prefix: [['is_open = 1']] }],
+    period: expiriesOf(asked),
+    ...(asked.query.store !== undefined && { select: (found) => selectOfStore(asked, found) }),
+    present: async (credits) => {
+      const names = await readNames(asked.manager, asked.merchantId, credits.map(nameable));
+      const documents = await readDocuments(asked, credits);
+      return credits.map((credit) => {
+        const { walletId: wallet_id } = credit;
+        return { ...toCreditDto(credit, names, asked.timeZone), wallet_id, document: documents.get(wallet_id)! };
+      });
+    },
+  });
 
 /** The open credits of a wallet, earliest expiry first. @throws Problem not_found, also for one of another merchant. */
 export const CREDITS_OF_WALLET: ListOf<PageRequest & { walletId: string }, CreditDto> = async (asked) => {
   const { manager, merchantId, query, timeZone, now } = asked;
   const { id } = await walletOf(manager, { id: query.walletId, merchantId });
-  return {
+  return list({
     name: `credits ${id}`,
-    table: 'cashback_credits',
+    entity: Credit,
+    isSmall: true,
     instant: 'expires_at',
     number: 'seq',
     order: 'ASC',
-    whole: Credit,
     ranges: [{ index: 'ix_cashback_credits_expiry', prefix: [['wallet_id = ?', id], ['is_open = 1']] }],
     period: { from: now.getTime() + 1, to: Infinity },
-    present: async (found) => {
-      const credits = entitiesOf(manager, Credit, found);
+    present: async (credits) => {
       const names = await readNames(manager, merchantId, credits.map(nameable));
       return credits.map((credit) => toCreditDto(credit, names, timeZone));
     },
-  };
+  });
 };
 
 /** A credit expires after the day `expires_on`. */

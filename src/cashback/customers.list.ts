@@ -1,5 +1,5 @@
 import { type EntityManager } from 'typeorm';
-import { entitiesOf } from '../platform/database/lists.js';
+import { entitiesOf, list } from '../platform/database/lists.js';
 import { type ListOf } from '../platform/database/reads.js';
 import { parseMoney } from '../platform/values/money.js';
 import { bringUpToDate, nextExpiries, readAt } from './wallet-sums.js';
@@ -10,10 +10,10 @@ import { Wallet } from './wallet.entity.js';
 export const CUSTOMERS: ListOf<ListCustomersDto, CustomerDto> = ({ manager, merchantId, query, timeZone, now }) => {
   const minimumCents = query.balance_minimum === undefined ? 0 : parseMoney(query.balance_minimum);
   const wallets = new Map<string, Wallet>();
-  return {
+  return list({
     name: 'customers',
-    table: 'wallets',
-    whole: Wallet,
+    entity: Wallet,
+    isSmall: true,
     order: 'ASC',
     ranges: [{ index: 'ix_wallets_merchant', prefix: [] }],
     select: async (found) => {
@@ -21,15 +21,15 @@ export const CUSTOMERS: ListOf<ListCustomersDto, CustomerDto> = ({ manager, merc
       for (const wallet of await selectWallets(manager, read, minimumCents, now)) wallets.set(wallet.id, wallet);
       return found.filter(({ id }) => wallets.has(id));
     },
-    present: async (found) => {
-      const page = found.map(({ id }) => wallets.get(id)!);
+    present: async (read) => {
+      const page = read.map(({ id }) => wallets.get(id)!);
       const expiries = await nextExpiries(manager, page, now);
       const orders = await lastOrders(manager, merchantId, page);
       return page.map((wallet) =>
         toCustomerDto(wallet, expiries.get(wallet.id), orders.get(wallet.id) ?? null, timeZone),
       );
     },
-  };
+  });
 };
 
 /** Returns the wallets that have at least the minimum, or something if that is 0, with their current sums. */

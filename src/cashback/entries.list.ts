@@ -1,6 +1,6 @@
 import { type EntityManager } from 'typeorm';
 import { ALL_MERCHANTS } from '../platform/database/by-merchant.js';
-import { entitiesOf, type PageRequest } from '../platform/database/lists.js';
+import { list, type PageRequest } from '../platform/database/lists.js';
 import { type ListOf } from '../platform/database/reads.js';
 import { notFound } from '../platform/values/problem.js';
 import { Entry } from './entry.entity.js';
@@ -23,17 +23,16 @@ export async function walletOf(manager: EntityManager, where: { id: string; merc
 /** The statement of a wallet, newest first. @throws Problem not_found, also for a wallet of another merchant. */
 export const ENTRIES: ListOf<PageRequest & { walletId: string }, EntryDto> = async ({ manager, merchantId, query }) => {
   const { id } = await walletOf(manager, { id: query.walletId, merchantId });
-  return {
+  return list({
     name: `entries ${id}`,
-    table: 'cashback_entries',
+    entity: Entry,
+    isSmall: true,
     number: 'seq',
     order: 'DESC',
-    whole: Entry,
     ranges: [{ index: 'PRIMARY', prefix: [['wallet_id = ?', id]] }],
-    present: async (found) => {
-      const entries = entitiesOf(manager, Entry, found);
+    present: async (entries) => {
       const names = await readNames(manager, merchantId, entries);
       return entries.map((entry) => toEntryDto(entry, names));
     },
-  };
+  });
 };

@@ -1,5 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
+import { ReportOf } from '../platform/http/page-query.dto.js';
 import { IsQueryInteger } from '../platform/http/validators.js';
 import { ApiMoney, InOrder } from '../platform/openapi/decorators.js';
 
@@ -24,6 +25,4 @@ export class ExpiringRowDto {
   readonly held!: string;
 }
 
-export class ExpiringReportDto {
-  readonly data!: ExpiringRowDto[];
-}
+export class ExpiringReportDto extends ReportOf(ExpiringRowDto) {}

@@ -59,7 +59,7 @@ export class GrantsController {
   @Get()
   @Requires('reports')
   @Heavy()
-  @ListFile('grants', GRANT_COLUMNS, GrantPageDto)
+  @ListFile('grants', GrantPageDto, GRANT_COLUMNS)
   listGrants(@MerchantId() merchantId: string, @Query() query: ListGrantsDto): Promise<GrantPageDto> {
     return this.reads.page(merchantId, query, GRANTS);
   }

@@ -1,21 +1,20 @@
-import { type Condition, type IndexRange } from '../platform/database/lists.js';
+import { type Condition, type IndexRange, list } from '../platform/database/lists.js';
 import { type ListOf } from '../platform/database/reads.js';
 import { beforeIdsOf } from '../platform/values/ids.js';
 import { type GrantDto, type ListGrantsDto, toGrantDto } from './grant.dto.js';
+import { Grant } from './grant.entity.js';
 import { readGrantStates } from './grants.service.js';
 
 /** The merchant's grants, newest first. */
-export const GRANTS: ListOf<ListGrantsDto, GrantDto> = ({ manager, merchantId, query, timeZone, now }) => ({
-  name: 'grants',
-  table: 'cashback_grants',
-  id: 'credit_id',
-  order: 'DESC',
-  ranges: [rangeOf(query)],
-  present: async (found) => {
-    const keys = found.map(({ id: creditId }) => ({ merchantId, creditId }));
-    return (await readGrantStates(manager, keys, timeZone, now)).map(toGrantDto);
-  },
-});
+export const GRANTS: ListOf<ListGrantsDto, GrantDto> = ({ manager, query, timeZone, now }) =>
+  list({
+    name: 'grants',
+    entity: Grant,
+    isSmall: true,
+    order: 'DESC',
+    ranges: [rangeOf(query)],
+    present: async (grants) => (await readGrantStates(manager, grants, timeZone, now)).map(toGrantDto),
+  });
 
 /** The IDs of grants begin with the instant of their creation. */
 function rangeOf({ external_id, user_id, created_from: from, created_to: to }: ListGrantsDto): IndexRange {

@@ -34,7 +34,7 @@ export class CreditsController {
   @Get()
   @Requires('reports')
   @Heavy()
-  @ListFile('credits', CREDIT_COLUMNS, CustomerCreditPageDto)
+  @ListFile('credits', CustomerCreditPageDto, CREDIT_COLUMNS)
   listCredits(@MerchantId() merchantId: string, @Query() query: ListCreditsDto): Promise<CustomerCreditPageDto> {
     return this.reads.page(merchantId, query, CREDITS);
   }
@@ -54,7 +54,7 @@ export class CustomersController {
   @Get()
   @Requires('reports')
   @Heavy()
-  @ListFile('customers', CUSTOMER_COLUMNS, CustomerPageDto)
+  @ListFile('customers', CustomerPageDto, CUSTOMER_COLUMNS)
   listCustomers(@MerchantId() merchantId: string, @Query() query: ListCustomersDto): Promise<CustomerPageDto> {
     return this.reads.page(merchantId, query, CUSTOMERS);
   }

@@ -8,7 +8,7 @@ import { MerchantsService } from '../merchants/merchants.service.js';
 import { type Answer, Reads } from '../platform/database/reads.js';
 import { memberOf } from '../platform/http/present.js';
 import { FREQUENT_CUSTOMERS, TOP_CUSTOMERS } from '../reports/customers.report.js';
-import { GRANTS } from '../reports/grants.report.js';
+import { GRANTS_BY_USER } from '../reports/grants.report.js';
 import { LEDGER } from '../reports/ledger.report.js';
 import { OUTSTANDING } from '../reports/outstanding.report.js';
 import { LEDGER_BY } from '../reports/report.dto.js';
@@ -52,7 +52,7 @@ export function reportCommands(): Command {
     wholeNumber(1, 120),
     12,
   );
-  addWithDays(report, 'grants', 'who granted how much, by reason', GRANTS);
+  addWithDays(report, 'grants', 'who granted how much, by reason', GRANTS_BY_USER);
   addWithDays(
     report,
     'frequent',

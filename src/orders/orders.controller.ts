@@ -75,7 +75,7 @@ export class OrdersController {
   @Get()
   @Requires('sell', 'reports')
   @Heavy()
-  @ListFile('orders', ORDER_COLUMNS, OrderPageDto)
+  @ListFile('orders', OrderPageDto, ORDER_COLUMNS)
   listOrders(@MerchantId() merchantId: string, @Query() query: ListOrdersDto): Promise<OrderPageDto> {
     return this.reads.page(merchantId, query, ORDERS);
   }

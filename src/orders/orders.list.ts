@@ -4,7 +4,7 @@ import {
   firstMebibyte,
   type Found,
   type IndexRange,
-  loadFound,
+  list,
   periodOf,
 } from '../platform/database/lists.js';
 import { type Asked, type ListOf } from '../platform/database/reads.js';
@@ -50,21 +50,20 @@ export const ORDERS: ListOf<OrderFilter, OrderDto> = (asked) => {
   refuseExcluded(query);
   const sort = sortOf(query);
   const [from, to] = SORTS[sort];
-  return {
+  return list({
     name: nameOf(query),
-    table: 'orders',
+    entity: Order,
     instant: `${sort}_at`,
     order: 'DESC',
     ranges: rangesOf(query),
     period: periodOf(query[from], query[to]),
     ...(query.document !== undefined && { place: { pointer: '/cursor' } }),
     fit: (found) => firstThatFit(asked, found),
-    present: async (found) => {
-      const orders = await loadFound(asked, Order, found);
+    present: async (orders) => {
       const availableIn = await availableOf(manager, orders, now);
       return orders.map((order) => toOrderDto(order, availableIn(order), now));
     },
-  };
+  });
 };
 
 /** Returns the index ranges that have the orders of a filter, apart from its period. */

@@ -123,7 +123,7 @@ export class RefundListController {
   @Get()
   @Requires('reports')
   @Heavy()
-  @ListFile('refunds', REFUND_COLUMNS, RefundPageDto)
+  @ListFile('refunds', RefundPageDto, REFUND_COLUMNS)
   listAllRefunds(@MerchantId() merchantId: string, @Query() query: CreatedQueryDto): Promise<RefundPageDto> {
     return this.reads.page(merchantId, query, REFUNDS);
   }

@@ -3,7 +3,7 @@ import {
   type CreatedPageRequest,
   type IndexRange,
   type List,
-  loadFound,
+  list,
   type PageRequest,
   periodOf,
 } from '../platform/database/lists.js';
@@ -29,19 +29,19 @@ export const REFUNDS_OF_ORDER: ListOf<PageRequest & { orderId: string }, RefundD
   });
 };
 
-const refundsIn = (asked: Asked, name: string, range: IndexRange): List<RefundDto> => ({
-  name,
-  table: 'refunds',
-  instant: 'created_at',
-  order: 'DESC',
-  ranges: [range],
-  present: async (found) => {
-    const refunds = await loadFound(asked, Refund, found);
-    const ids = refunds.map(({ orderId }) => orderId);
-    const externalIds = await externalIdsOf(asked.manager, asked.merchantId, ids);
-    return refunds.map((refund) => toRefundDto(refund, externalIds.get(refund.orderId)!));
-  },
-});
+const refundsIn = (asked: Asked, name: string, range: IndexRange): List<RefundDto> =>
+  list({
+    name,
+    entity: Refund,
+    instant: 'created_at',
+    order: 'DESC',
+    ranges: [range],
+    present: async (refunds) => {
+      const ids = refunds.map(({ orderId }) => orderId);
+      const externalIds = await externalIdsOf(asked.manager, asked.merchantId, ids);
+      return refunds.map((refund) => toRefundDto(refund, externalIds.get(refund.orderId)!));
+    },
+  });
 
 /** @throws Problem not_found, also for an order of another merchant. */
 export async function externalIdOf(manager: EntityManager, merchantId: string, id: string): Promise<string> {

@@ -1,4 +1,3 @@
-import { COMPLETED_STATUSES } from '../orders/order-transitions.js';
 import { type Answer } from '../platform/database/reads.js';
 import { byOf } from '../platform/http/by.dto.js';
 import { Problem } from '../platform/values/problem.js';
@@ -10,42 +9,35 @@ import {
   type TopQueryDto,
   type TopReportDto,
 } from './report.dto.js';
-import { boundsOf, money, refuseDays, refuseMany } from './report.js';
+import { boundsOf, completedIn, figures, OF_COMPLETED, refuseDays, refuseMany } from './report.js';
 
 const TOP = `
   SELECT document, COUNT(*) AS orders, SUM(total_cents) AS total, SUM(refunded_cents) AS refunded,
          SUM(redeemed_cents - returned_cents) AS redeemed, SUM(earned_cents - taken_back_cents) AS earned
-    FROM orders FORCE INDEX (ix_orders_completion)
-   WHERE merchant_id = ? AND status IN (?) AND completed_at >= ? AND completed_at < ?
+    ${OF_COMPLETED}
    GROUP BY document ORDER BY SUM(total_cents - refunded_cents) DESC, document LIMIT ?`;
 
 type TopRow = Record<'document' | 'orders' | 'total' | 'refunded' | 'redeemed' | 'earned', string>;
 
 /** Reports the customers who bought most and kept it, because they deserve something. */
 export const TOP_CUSTOMERS: Answer<TopQueryDto, TopReportDto> = async (asked) => {
-  const parameters = [asked.merchantId, COMPLETED_STATUSES, ...boundsOf(asked), asked.query.limit];
+  const parameters = [...completedIn(asked.merchantId, boundsOf(asked)), asked.query.limit];
   const found = await asked.manager.query<TopRow[]>(TOP, parameters);
-  return {
-    data: found.map(({ document, orders, total, refunded, redeemed, earned }) => ({
-      ...{ document, orders: Number(orders), total: money(total), refunded: money(refunded) },
-      ...{ redeemed: money(redeemed), earned: money(earned) },
-    })),
-  };
+  const data = found.map((row) => ({
+    document: row.document,
+    ...figures(row, ['orders'], ['total', 'refunded', 'redeemed', 'earned']),
+  }));
+  return { data };
 };
 
 /** The customers with many orders in a part of time, with the users that completed them, such as `ID=4,ID=1`. */
 const FREQUENT = `
-  SELECT document, SUM(orders) AS orders, SUM(cents) AS cents, GROUP_CONCAT(completed_by, '=', orders ORDER BY orders DESC, completed_by) AS users
-    FROM (SELECT document, completed_by, COUNT(*) AS orders, SUM(total_cents) AS cents FROM orders FORCE INDEX (ix_orders_completion)
-           WHERE merchant_id = ? AND status IN (?) AND completed_at >= ? AND completed_at < ? GROUP BY document, completed_by) x
+  SELECT document, SUM(orders) AS orders, SUM(total) AS total, GROUP_CONCAT(completed_by, '=', orders ORDER BY orders DESC, completed_by) AS users
+    FROM (SELECT document, completed_by, COUNT(*) AS orders, SUM(total_cents) AS total
+            ${OF_COMPLETED} GROUP BY document, completed_by) x
    GROUP BY document HAVING SUM(orders) >= ? ORDER BY SUM(orders) DESC, document`;
 
-interface FrequentRow {
-  document: string;
-  orders: string;
-  cents: string;
-  users: string;
-}
+type FrequentRow = Record<'document' | 'orders' | 'total' | 'users', string>;
 
 /**
  * Reports the customers with many orders in a day, because a cashier may complete sales of others with their own CPF.
@@ -61,7 +53,7 @@ export const FREQUENT_CUSTOMERS: Answer<FrequentQueryDto, FrequentReportDto> = a
     const startedAt = performance.now();
     if (startedAt + took > endsAt) throw new Problem('report_too_large');
     const bounds = [startOfDay(day, timeZone), startOfDay(addDays(day, 1), timeZone)];
-    const parameters = [merchantId, COMPLETED_STATUSES, ...bounds, query.at_least];
+    const parameters = [...completedIn(merchantId, bounds), query.at_least];
     const found = await manager.query<FrequentRow[]>(FREQUENT, parameters);
     data.push(...found.map((row) => toFrequentDto(day, row)));
     refuseMany(data, 'at_least');
@@ -70,9 +62,9 @@ export const FREQUENT_CUSTOMERS: Answer<FrequentQueryDto, FrequentReportDto> = a
   return { data };
 };
 
-const toFrequentDto = (day: string, { document, orders, cents, users }: FrequentRow): FrequentRowDto => ({
-  ...{ day, document, orders: Number(orders), total: money(cents) },
-  completed_by: users.split(',').map((user) => {
+const toFrequentDto = (day: string, row: FrequentRow): FrequentRowDto => ({
+  ...{ day, document: row.document, ...figures(row, ['orders'], ['total']) },
+  completed_by: row.users.split(',').map((user) => {
     const [by = '', count] = user.split('=');
     return Object.assign(byOf(by), { orders: Number(count) });
   }),

@@ -2,7 +2,7 @@ import { type Answer } from '../platform/database/reads.js';
 import { byOf } from '../platform/http/by.dto.js';
 import { beforeIdsOf } from '../platform/values/ids.js';
 import { type GrantsReportDto } from './report.dto.js';
-import { boundsOf, type Days, MAX_ROWS, money, refuseMany } from './report.js';
+import { boundsOf, type Days, figures, MAX_ROWS, refuseMany } from './report.js';
 
 /**
  * The grants of a part of time, which is that of their IDs, by user and reason. The total is the row without both, and
@@ -19,23 +19,25 @@ const SQL = `
    WHERE created_by IS NULL OR reason IS NOT NULL
    ORDER BY created_by IS NULL DESC, amount DESC, created_by, reason LIMIT ${MAX_ROWS + 2}`;
 
+const FIGURES = [
+  ['grants', 'customers'],
+  ['amount', 'voided'],
+] as const;
+
 const NO_GRANTS = { created_by: null, reason: null, grants: '0', customers: '0', amount: '0', voided: '0' };
 
 type GrantsRow = Record<'grants' | 'customers' | 'amount' | 'voided', string> &
   Record<'created_by' | 'reason', string | null>;
 
 /** Reports who granted how much, and why. */
-export const GRANTS: Answer<Days, GrantsReportDto> = async (asked) => {
+export const GRANTS_BY_USER: Answer<Days, GrantsReportDto> = async (asked) => {
   const parameters = [asked.merchantId, ...boundsOf(asked).map(beforeIdsOf)];
   const [total = NO_GRANTS, ...rows] = await asked.manager.query<GrantsRow[]>(SQL, parameters);
   refuseMany(rows, 'to');
-  const data = rows.map((row) => ({ by: byOf(row.created_by!), reason: row.reason || null, ...figuresOf(row) }));
-  return { data, total: figuresOf(total) };
+  const data = rows.map((row) => ({
+    by: byOf(row.created_by!),
+    reason: row.reason || null,
+    ...figures(row, ...FIGURES),
+  }));
+  return { data, total: figures(total, ...FIGURES) };
 };
-
-const figuresOf = ({ grants, customers, amount, voided }: GrantsRow): GrantsReportDto['total'] => ({
-  grants: Number(grants),
-  customers: Number(customers),
-  amount: money(amount),
-  voided: money(voided),
-});

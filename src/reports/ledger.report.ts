@@ -1,14 +1,13 @@
 import { type EntityManager } from 'typeorm';
 import { type EntryKind } from '../cashback/entry.entity.js';
 import { LedgerPosition } from '../merchants/merchant.entity.js';
-import { COMPLETED_STATUSES } from '../orders/order-transitions.js';
 import { type Answer, type Asked } from '../platform/database/reads.js';
 import { queryNamed } from '../platform/database/rows.js';
 import { amountsOf, exactCents } from '../platform/values/money.js';
 import { validationFailed } from '../platform/values/problem.js';
 import { addDays, firstOfNextMonth, startOfDay } from '../platform/values/time.js';
 import { type LedgerBy, type LedgerReportDto } from './report.dto.js';
-import { type Days, MAX_DAYS, refuseDays, refuseMany } from './report.js';
+import { completedIn, type Days, MAX_DAYS, OF_COMPLETED, refuseDays, refuseMany } from './report.js';
 import { LEDGER_SUMS } from './sums.js';
 
 /** The orders that were completed in a part of time, and how many customers these have now. */
@@ -19,8 +18,7 @@ interface OrderCounts {
 
 const countsBy = (key: string): string => `
   SELECT ${key} AS part, COUNT(*) AS orders, COUNT(DISTINCT document) AS customers
-    FROM orders FORCE INDEX (ix_orders_completion)
-   WHERE merchant_id = ? AND status IN (?) AND completed_at >= ? AND completed_at < ?
+    ${OF_COMPLETED}
    GROUP BY 1 WITH ROLLUP`;
 
 /**
@@ -38,7 +36,7 @@ async function countOrders(
   const ends = bounds.slice(1);
   const period = `CASE ${ends.map((_, at) => `WHEN completed_at < ? THEN '${at}'`).join(' ')} END`;
   const sql = countsBy(isByStore ? "COALESCE(store, '')" : period);
-  const parameters = [...(isByStore ? [] : ends), merchantId, COMPLETED_STATUSES, bounds[0], bounds.at(-1)];
+  const parameters = [...(isByStore ? [] : ends), ...completedIn(merchantId, bounds)];
   const rows = await manager.query<Record<'part' | 'orders' | 'customers', string>[]>(sql, parameters);
   return new Map(
     rows.map(({ part, orders, customers }) => [part, { orders: Number(orders), customers: Number(customers) }]),

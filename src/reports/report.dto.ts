@@ -1,7 +1,7 @@
 import { ApiProperty, OmitType } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import { ByDto } from '../platform/http/by.dto.js';
-import { CsvQueryDto } from '../platform/http/page-query.dto.js';
+import { CsvQueryDto, ReportOf } from '../platform/http/page-query.dto.js';
 import { IsDay, IsQueryInteger, IsQueryWord } from '../platform/http/validators.js';
 import { ApiMoney, InOrder } from '../platform/openapi/decorators.js';
 
@@ -100,9 +100,7 @@ export class LedgerRowDto {
   readonly customers?: number;
 }
 
-export class LedgerReportDto {
-  readonly data!: LedgerRowDto[];
-
+export class LedgerReportDto extends ReportOf(LedgerRowDto) {
   /** The whole period and all stores. */
   readonly total!: LedgerRowDto;
 }
@@ -149,6 +147,8 @@ export class OutstandingRowDto {
 }
 
 export class OutstandingReportDto {
+  static readonly row = OutstandingRowDto;
+
   /** The instant of the amounts: now, or the end of the day. */
   readonly as_of!: Date;
 
@@ -197,9 +197,7 @@ export class FrequentRowDto {
   readonly completed_by!: OrdersByDto[];
 }
 
-export class FrequentReportDto {
-  readonly data!: FrequentRowDto[];
-}
+export class FrequentReportDto extends ReportOf(FrequentRowDto) {}
 
 /** The grants of a user with the same reason. */
 @InOrder()
@@ -230,9 +228,7 @@ export class GrantsRowDto {
 
 class GrantsTotalDto extends OmitType(GrantsRowDto, ['by', 'reason']) {}
 
-export class GrantsReportDto {
-  readonly data!: GrantsRowDto[];
-
+export class GrantsReportDto extends ReportOf(GrantsRowDto) {
   /** All grants of the period. A customer of several rows counts once. */
   readonly total!: GrantsTotalDto;
 }
@@ -270,6 +266,4 @@ export class TopRowDto {
   readonly earned!: string;
 }
 
-export class TopReportDto {
-  readonly data!: TopRowDto[];
-}
+export class TopReportDto extends ReportOf(TopRowDto) {}

@@ -1,3 +1,4 @@
+import { COMPLETED_STATUSES } from '../orders/order-transitions.js';
 import { type Asked } from '../platform/database/reads.js';
 import { exactCents, formatMoney } from '../platform/values/money.js';
 import { validationFailed } from '../platform/values/problem.js';
@@ -39,5 +40,28 @@ export function refuseMany(rows: readonly unknown[], parameter: string): void {
   throw validationFailed([{ parameter, detail: `makes a report of more than ${MAX_ROWS} rows` }]);
 }
 
-/** @param cents a sum of the database. */
-export const money = (cents: string): string => formatMoney(exactCents(cents));
+type Figures<Counts extends string, Amounts extends string> = Record<Counts, number> & Record<Amounts, string>;
+
+/** Returns counts and amounts of a row as a response has them. The database has them as texts, amounts in centavos. */
+export function figures<const Counts extends string, const Amounts extends string>(
+  row: Record<Counts | Amounts, string>,
+  counts: readonly Counts[],
+  amounts: readonly Amounts[],
+): Figures<Counts, Amounts> {
+  const shown = [
+    ...counts.map((name) => [name, Number(row[name])] as const),
+    ...amounts.map((name) => [name, formatMoney(exactCents(row[name]))] as const),
+  ];
+  return Object.fromEntries(shown) as Figures<Counts, Amounts>;
+}
+
+/** The merchant's orders that were completed in a part of time; `completedIn` has its parameters. */
+export const OF_COMPLETED =
+  'FROM orders FORCE INDEX (ix_orders_completion) WHERE merchant_id = ? AND status IN (?) AND completed_at >= ? AND completed_at < ?';
+
+export const completedIn = (merchantId: string, bounds: readonly Date[]): unknown[] => [
+  merchantId,
+  COMPLETED_STATUSES,
+  bounds[0],
+  bounds.at(-1),
+];

@@ -1,31 +1,26 @@
 import { Get, Query } from '@nestjs/common';
-import { ExpiringReportDto, ExpiringRowDto } from '../cashback/expiring.dto.js';
+import { ExpiringReportDto } from '../cashback/expiring.dto.js';
 import { EXPIRING } from '../cashback/expiring.js';
 import { Reads } from '../platform/database/reads.js';
 import { Heavy } from '../platform/http/admission.js';
 import { MerchantController, MerchantId, Requires } from '../platform/http/decorators.js';
 import { Report } from '../platform/http/response.interceptor.js';
 import { FREQUENT_CUSTOMERS, TOP_CUSTOMERS } from './customers.report.js';
-import { GRANTS } from './grants.report.js';
+import { GRANTS_BY_USER } from './grants.report.js';
 import { LEDGER } from './ledger.report.js';
 import { OUTSTANDING } from './outstanding.report.js';
 import {
   ExpiringQueryDto,
   FrequentQueryDto,
   FrequentReportDto,
-  FrequentRowDto,
   GrantsReportDto,
-  GrantsRowDto,
   LedgerQueryDto,
   LedgerReportDto,
-  LedgerRowDto,
   OutstandingQueryDto,
   OutstandingReportDto,
-  OutstandingRowDto,
   PeriodQueryDto,
   TopQueryDto,
   TopReportDto,
-  TopRowDto,
 } from './report.dto.js';
 
 @MerchantController('reports', 'reports')
@@ -42,7 +37,7 @@ export class ReportsController {
    * `counts`, rows also have the numbers of completed orders and of their customers.
    */
   @Get('ledger')
-  @Report('ledger', LedgerReportDto, LedgerRowDto)
+  @Report('ledger', LedgerReportDto)
   reportLedger(@MerchantId() merchantId: string, @Query() query: LedgerQueryDto): Promise<LedgerReportDto> {
     return this.reads.read(merchantId, query, LEDGER);
   }
@@ -53,7 +48,7 @@ export class ReportsController {
    * @remarks Returns the cashback that customers own, and their debts, now or at the end of a day.
    */
   @Get('outstanding')
-  @Report('outstanding', OutstandingReportDto, OutstandingRowDto)
+  @Report('outstanding', OutstandingReportDto)
   reportOutstanding(
     @MerchantId() merchantId: string,
     @Query() query: OutstandingQueryDto,
@@ -69,7 +64,7 @@ export class ReportsController {
    * held counts in the current month.
    */
   @Get('expiring')
-  @Report('expiring', ExpiringReportDto, ExpiringRowDto)
+  @Report('expiring', ExpiringReportDto)
   reportExpiring(@MerchantId() merchantId: string, @Query() query: ExpiringQueryDto): Promise<ExpiringReportDto> {
     return this.reads.read(merchantId, query, EXPIRING);
   }
@@ -81,7 +76,7 @@ export class ReportsController {
    * A cashier may use their own CPF for sales to others. The period has at most 31 days.
    */
   @Get('frequent')
-  @Report('frequent', FrequentReportDto, FrequentRowDto)
+  @Report('frequent', FrequentReportDto)
   reportFrequent(@MerchantId() merchantId: string, @Query() query: FrequentQueryDto): Promise<FrequentReportDto> {
     return this.reads.read(merchantId, query, FREQUENT_CUSTOMERS);
   }
@@ -92,9 +87,9 @@ export class ReportsController {
    * @remarks Returns what each user granted in a period of at most 31 days, by reason, the highest amount first.
    */
   @Get('grants')
-  @Report('grants', GrantsReportDto, GrantsRowDto)
+  @Report('grants', GrantsReportDto)
   reportGrants(@MerchantId() merchantId: string, @Query() query: PeriodQueryDto): Promise<GrantsReportDto> {
-    return this.reads.read(merchantId, query, GRANTS);
+    return this.reads.read(merchantId, query, GRANTS_BY_USER);
   }
 
   /**
@@ -104,7 +99,7 @@ export class ReportsController {
    * at most 31 days, highest first.
    */
   @Get('customers')
-  @Report('customers', TopReportDto, TopRowDto)
+  @Report('customers', TopReportDto)
   reportCustomers(@MerchantId() merchantId: string, @Query() query: TopQueryDto): Promise<TopReportDto> {
     return this.reads.read(merchantId, query, TOP_CUSTOMERS);
   }

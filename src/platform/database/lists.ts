@@ -1,7 +1,7 @@
-import { type EntityManager, type EntityTarget, type FindOptionsWhere, In, type ObjectLiteral } from 'typeorm';
+import { type EntityManager, In, type ObjectLiteral } from 'typeorm';
 import { validationFailed } from '../values/problem.js';
 import { LAST_INSTANT_MS } from '../values/time.js';
-import { columnNames, toEntity } from './rows.js';
+import { columnNames, idColumn, toEntity } from './rows.js';
 
 /** The page of a list to return: at most `limit` rows, after the one that `cursor` points to. */
 export interface PageRequest {
@@ -46,33 +46,41 @@ export interface Found {
   sorted_at?: Date;
 }
 
-/** A list, as one request asks for it. */
+/** A list of entities, as one request asks for it. */
 export interface List<Dto> {
   /** Names its cursors, such as `entries <wallet ID>`: a cursor is only valid in the list that it comes from. */
   name: string;
-  table: string;
+  /** What the rows are. The last column of its primary key identifies a row, and sorts the rows of one instant. */
+  entity: new () => ObjectLiteral;
   /** Which rows come first: the newest, or the earliest. */
   order: 'DESC' | 'ASC';
   /** The column of the instant that sorts the rows. Without it, the ID or the number does. */
   instant?: string;
-  /** The column that identifies a row, and sorts the rows of one instant; by default, `id`. */
-  id?: string;
-  /** A column of numbers that sorts them instead. */
+  /** A column of numbers that sorts them instead of the ID. */
   number?: string;
   ranges: readonly IndexRange[];
   /** Of the instant. */
   period?: Period;
   /** Where the request has its cursor; by default, in the parameter `cursor`. */
   place?: { pointer: string };
-  /** What the rows are, if they are small: then `present` gets all columns, and need not load them. */
-  whole?: EntityTarget<ObjectLiteral>;
+  /** Whether the rows are read as a whole where they are found, because they are small; otherwise those of the page. */
+  isSmall?: true;
   /** Returns those of the rows that belong to the list, if no index selects them. */
-  select?: (rows: readonly Found[]) => Promise<readonly Found[]>;
+  select?: (found: readonly Found[]) => Promise<readonly Found[]>;
   /** Returns the first rows that fit into a page, at least one: they can be large. */
-  fit?: (rows: readonly Found[]) => Promise<readonly Found[]>;
-  /** Loads the rows, and makes their DTOs, in the same order. */
-  present: (rows: readonly Found[]) => Promise<Dto[]>;
+  fit?: (found: readonly Found[]) => Promise<readonly Found[]>;
+  /** Makes the DTOs of the rows, in the same order. */
+  present: (rows: never[]) => Promise<Dto[]> | Dto[];
 }
+
+/** A list whose entity is known. */
+type Declared<Dto, Row> = Omit<List<Dto>, 'entity' | 'present'> & {
+  entity: new () => Row;
+  present: (rows: Row[]) => Promise<Dto[]> | Dto[];
+};
+
+/** Declares a list: `present` gets the rows of its entity. */
+export const list = <Dto, Row extends ObjectLiteral>(declared: Declared<Dto, Row>): List<Dto> => declared;
 
 export const LARGEST_PAGE = 100;
 
@@ -116,8 +124,11 @@ export async function readPage<Dto>(
   const found = list.select ? await scan(list, read, after, limit) : await take(read, after, limit);
   const rows = (found.rows.length > 0 && (await list.fit?.(found.rows))) || found.rows;
   const last = rows.length < found.rows.length ? rows.at(-1) : found.last;
+  const load = list.isSmall
+    ? entitiesOf(manager, list.entity, rows)
+    : loadFound(manager, merchantId, list.entity, rows);
   return {
-    data: rows.length === 0 ? [] : await list.present(rows),
+    data: rows.length === 0 ? [] : await list.present((await load) as never[]),
     next_cursor: last === undefined ? null : encodeCursor(list.name, keyOf(list, last)),
   };
 }
@@ -187,15 +198,19 @@ function selectsOf<Dto>(
   after: Found | undefined,
   count: number,
 ): Condition[] {
-  const { table, order, instant, id = 'id', number: tie = id, period = { from: -Infinity, to: Infinity } } = list;
-  const own = list.whole === undefined ? [`${id} AS id`] : columnNames(manager, list.whole);
+  const { entity, order, instant, period = { from: -Infinity, to: Infinity } } = list;
+  const { tableName: table } = manager.dataSource.getMetadata(entity);
+  const id = idColumn(manager, entity).databaseName;
+  const tie = list.number ?? id;
+  const all = list.isSmall ? columnNames(manager, entity) : [];
+  const own = all.includes('id') ? all : [...all, `${id} AS id`];
   const columns = [...own, `${tie} AS tie`, ...(instant === undefined ? [] : [`${instant} AS sorted_at`])];
   const sort = [...(instant === undefined ? [] : [instant]), tie].map((column) => `${column} ${order}`);
   const select = (conditions: Condition[]): Condition => {
-    const all: Condition[] = [['merchant_id = ?', merchantId], ...prefix, ...conditions];
-    const where = all.map(([text]) => text).join(' AND ');
+    const of: Condition[] = [['merchant_id = ?', merchantId], ...prefix, ...conditions];
+    const where = of.map(([text]) => text).join(' AND ');
     const sql = `(SELECT ${columns.join(', ')} FROM ${table} FORCE INDEX (${index}) WHERE ${where} ORDER BY ${sort.join(', ')} LIMIT ?)`;
-    return [sql, ...all.flatMap(([, ...parameters]) => parameters), count];
+    return [sql, ...of.flatMap(([, ...parameters]) => parameters), count];
   };
   const between = ({ from, to }: Period): Condition[] => [
     ...(from === -Infinity ? [] : [[`${instant} >= ?`, new Date(from)] satisfies Condition]),
@@ -213,22 +228,26 @@ function selectsOf<Dto>(
   ];
 }
 
-/** Returns the rows of a list of whole entities. */
+/** Returns the entities of small rows. */
 export const entitiesOf = <T extends ObjectLiteral>(
   manager: EntityManager,
-  target: EntityTarget<T>,
+  entity: new () => T,
   found: readonly Found[],
-): T[] => found.map((row) => toEntity(manager, target, { ...row }));
+): T[] => found.map((row) => toEntity(manager, entity, { ...row }));
 
-/** Loads rows that were found by the column `id`, in their order. */
-export async function loadFound<T extends { id: string; merchantId: string }>(
-  { manager, merchantId }: Place,
-  target: EntityTarget<T>,
+/** Loads rows that were found, in their order. */
+async function loadFound<T extends ObjectLiteral>(
+  manager: EntityManager,
+  merchantId: string,
+  entity: new () => T,
   found: readonly Found[],
 ): Promise<T[]> {
-  const ids = found.map(({ id }) => id);
-  const rows = await manager.findBy(target, { merchantId, id: In(ids) } as FindOptionsWhere<T>);
-  return rows.sort((a, b) => ids.indexOf(a.id) - ids.indexOf(b.id));
+  if (found.length === 0) return [];
+  const { propertyName } = idColumn(manager, entity);
+  const places = new Map(found.map(({ id }, at) => [id, at]));
+  const where: object = { merchantId, [propertyName]: In([...places.keys()]) };
+  const placeOf = (row: T): number => places.get((row as Record<string, string>)[propertyName]!)!;
+  return (await manager.findBy(entity, where)).sort((a, b) => placeOf(a) - placeOf(b));
 }
 
 const keyOf = <Dto>({ instant, number }: List<Dto>, { sorted_at: at, tie }: Found): (string | number)[] => [

@@ -116,6 +116,10 @@ export function toEntity<T extends ObjectLiteral>(manager: EntityManager, target
 const selectedColumns = (manager: EntityManager, target: EntityTarget<ObjectLiteral>): ColumnMetadata[] =>
   manager.dataSource.getMetadata(target).columns.filter((column) => column.isSelect);
 
+/** The column that identifies an entity of a merchant: the last one of its primary key. */
+export const idColumn = (manager: EntityManager, target: EntityTarget<ObjectLiteral>): ColumnMetadata =>
+  manager.dataSource.getMetadata(target).primaryColumns.at(-1)!;
+
 const namesOf = (columns: ColumnMetadata[]): string[] => columns.map((column) => column.databaseName);
 
 /** The maximum number of IDs or rows per statement. */

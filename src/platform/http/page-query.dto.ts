@@ -50,14 +50,25 @@ export class CreatedQueryDto extends ListQueryDto implements CreatedPageRequest 
   readonly created_to?: string;
 }
 
-/** A page of a list: a class for a DTO to extend. @param type of the elements. */
-export function PageOf<Dto>(type: Type<Dto>, nextCursor = 'The `cursor` for the next page; null on the last page.') {
-  class PageDto {
-    readonly data!: Dto[];
+/** The rows of a report: a class for a DTO to extend. */
+export function ReportOf<Dto extends object>(row: Type<Dto>) {
+  class ReportDto {
+    static readonly row = row;
 
+    readonly data!: Dto[];
+  }
+  ApiProperty({ type: row, isArray: true })(ReportDto.prototype, 'data');
+  return ReportDto;
+}
+
+/** A page of a list: a class for a DTO to extend. */
+export function PageOf<Dto extends object>(
+  element: Type<Dto>,
+  nextCursor = 'The `cursor` for the next page; null on the last page.',
+) {
+  class PageDto extends ReportOf(element) {
     readonly next_cursor!: string | null;
   }
-  ApiProperty({ type, isArray: true })(PageDto.prototype, 'data');
   ApiProperty({ type: String, nullable: true, description: nextCursor })(PageDto.prototype, 'next_cursor');
   return PageDto;
 }

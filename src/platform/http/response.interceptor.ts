@@ -111,22 +111,28 @@ const orCsv = (file: CsvFile, type: Type<object>, headers = {}): MethodDecorator
   return applyDecorators(SetMetadata(CSV, file), ApiExtraModels(type), ApiOkResponse({ content, headers }));
 };
 
-/**
- * Documents a report, and sends it as CSV on request.
- *
- * @param name of the file.
- * @param row the columns of a report without rows.
- */
+/** The class of a report or a page, and that of its rows. */
+type Rows<Row extends object> = Type<object> & { row: Type<Row> };
+
+/** Documents a report, and sends it as CSV on request: columns are the members of a row. @param name of the file. */
 export const Report = <Row extends { [Member in keyof Row]: Member extends Column ? unknown : never }>(
   name: string,
-  report: Type<object>,
-  row: Type<Row>,
+  report: Rows<Row>,
 ): MethodDecorator =>
   applyDecorators(
-    orCsv({ name, columns: Object.keys(new row()), isReport: true }, report),
+    orCsv({ name, columns: Object.keys(new report.row()), isReport: true }, report),
     ApiProblems.query('report_too_large'),
   );
 
-/** Documents a list, and sends it as CSV on request: as many pages as fit into a file. @param columns of the file. */
-export const ListFile = (name: string, columns: readonly Column[], page: Type<object>): MethodDecorator =>
+/**
+ * Documents a list, and sends it as CSV on request: as many pages as fit into a file.
+ *
+ * @param name of the file.
+ * @param columns of the file; by default, the members of an element.
+ */
+export const ListFile = (
+  name: string,
+  page: Rows<object>,
+  columns: readonly string[] = Object.keys(new page.row()),
+): MethodDecorator =>
   applyDecorators(orCsv({ name, columns, isReport: false }, page, headerReferences('Link')), ApiProblems.query());
