@@ -132,6 +132,7 @@ export async function sell(baseURL: string, email: string, password: string): Pr
   axios.defaults.headers.common.authorization = \`Bearer \${tokens.access_token}\`;
   const { data: created } = await createOrder(order('orval'));
   const { data: page } = await listOrders({ status: ['pending', 'cancelled'] });
+  if (typeof page === 'string') throw new Error('a list is CSV, which nothing asked for');
   const { data: feed } = await listEvents();
   const refusal = await holdRedemption(created.id, { amount: '9.00' }).then(
     () => 'none',
