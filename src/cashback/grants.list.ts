@@ -19,7 +19,7 @@ export const GRANTS: ListOf<ListGrantsDto, GrantDto> = ({ manager, query, timeZo
 /** The IDs of grants begin with the instant of their creation. */
 function rangeOf({ external_id, user_id, created_from: from, created_to: to }: ListGrantsDto): IndexRange {
   const prefix: Condition[] = [];
-  if (user_id !== undefined) prefix.push(['created_by = ?', user_id.toLowerCase()]);
+  if (user_id !== undefined) prefix.push(['created_by = ?', user_id]);
   if (external_id !== undefined) prefix.push(['external_id = ?', Buffer.from(external_id)]);
   if (from !== undefined) prefix.push(['credit_id >= ?', beforeIdsOf(new Date(from))]);
   if (to !== undefined) prefix.push(['credit_id < ?', beforeIdsOf(new Date(to))]);

@@ -1,9 +1,10 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
+import { csvFiles } from '../support/csv-files.js';
 import { aDocument, aMerchant, aUser, type TestMerchant } from '../support/factories.js';
 import { expectProblem } from '../support/expectations.js';
 import { useAdmin } from '../support/use-admin.js';
 
-const LISTS = ['orders', 'refunds', 'grants', 'customers', 'credits'];
+const LISTS = csvFiles().lists.map((path) => path.slice(1));
 
 describe('lists as CSV', () => {
   const { service, admin } = useAdmin();

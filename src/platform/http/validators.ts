@@ -72,11 +72,12 @@ export function IsAtMost(member: string): PropertyDecorator {
 /** An ID that the caller chooses. */
 export const IsCallerId = (): PropertyDecorator => IsText('id', 100);
 
-/** The ID of an API user, or the word for the operator. */
+/** The ID of an API user, in lower case afterwards, or the word for the operator. */
 export function IsUserId(): PropertyDecorator {
   return applyDecorators(
+    Converted((value) => (typeof value === 'string' && UUID.test(value.toLowerCase()) ? value.toLowerCase() : value)),
     rule('isUserId', (value) =>
-      typeof value === 'string' && (value === OPERATOR || UUID.test(value.toLowerCase()))
+      typeof value === 'string' && (value === OPERATOR || UUID.test(value))
         ? undefined
         : `must be the UUID of an API user, or "${OPERATOR}"`,
     ),
