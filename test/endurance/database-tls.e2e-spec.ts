@@ -113,10 +113,14 @@ describeIf(servers.length > 0, 'TLS to the database, because mysqld or mariadbd 
       const network = createServer((client) => {
         const upstream = connect(Number(new URL(server.url).port), '127.0.0.1');
         let sent = 0;
+        let isOver = false;
         client.on('data', (data) => {
           // What is sent first asks for TLS.
-          if (sent++ === 0 || !isBroken) upstream.write(data);
-          else [() => client.resetAndDestroy(), () => client.end(), () => client.end('not TLS')][broken++ % 3]!();
+          if (sent++ === 0 || !isBroken) return upstream.write(data);
+          if (isOver) return;
+          isOver = true;
+          // After an end, what was written can get lost: the client ends the third kind itself.
+          [() => client.resetAndDestroy(), () => client.end(), () => client.write('not TLS')][broken++ % 3]!();
         });
         upstream.on('data', (data) => client.write(data));
         for (const [one, other] of [
