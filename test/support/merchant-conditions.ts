@@ -4,7 +4,7 @@ import { ALL_MERCHANTS } from '../../src/platform/database/by-merchant.js';
 
 /** The tables of merchants. Each has a merchant, by which it can be partitioned. */
 const MONEY = 'orders|refunds|customer_changes|grant_totals|wallets|cashback_(?:credits|holds|entries|grants)';
-const TABLES = `(?:${MONEY}|events|event_(?:outbox|feeds)|ledger_(?:days|positions)|webhook_endpoints)\\b`;
+const TABLES = `(?:${MONEY}|events|event_(?:outbox|feeds)|ledger_(?:days|positions)|webhook_endpoints|policy_versions)\\b`;
 const INSERT = new RegExp(`\\bINTO ${TABLES}\\s*\\(([^)]*)\\)`, 'g');
 const USE = new RegExp(`\\b(?:FROM|JOIN|UPDATE) ${TABLES}(?: (\\w+))?`, 'g');
 const NO_ALIAS = new Set(['WHERE', 'SET', 'FORCE', 'LEFT', 'JOIN', 'ORDER', 'LIMIT', 'UNION']);
