@@ -34,10 +34,12 @@ export const shareOf = (cents: number, bps: number): number => Number((BigInt(ce
  * Returns the maximum that can be redeemed on an order: the balance, but no more than the policy's share of the
  * eligible total. It is 0 below the policy's minimum total, and where it would be less than its least redemption.
  *
- * @param balanceCents what the customer could spend on this order, including its own hold.
+ * @param balance what the customer could spend on this order, including its own hold; null if that is not known, and
+ *   limits nothing.
  */
-export function redeemableMaximum(order: OrderTotals, balanceCents: number, policy: Policy): RedeemableMaximum {
+export function redeemableMaximum(order: OrderTotals, balance: number | null, policy: Policy): RedeemableMaximum {
   const { totalCents } = order;
+  const balanceCents = balance ?? totalCents;
   if (totalCents < policy.redeemMinimumTotalCents) return { maximumCents: 0, limitedBy: 'minimum_total' };
   const shareCents = shareOf(eligibleTotal(order), policy.redeemShareBps);
   const maximumCents = Math.min(balanceCents, shareCents);
@@ -140,11 +142,11 @@ export interface Quote {
 /**
  * Quotes an order that is completed at an instant.
  *
- * @param balanceCents what the customer could spend on it, including what it redeems.
+ * @param balance what the customer could spend on it, including what it redeems, in centavos; null without a customer.
  */
-export function quote(order: PaidOrder, policy: Policy, balanceCents: number, completedAt: Date): Quote {
+export function quote(order: PaidOrder, policy: Policy, balance: number | null, completedAt: Date): Quote {
   return {
-    maximum: redeemableMaximum(order, balanceCents, policy),
+    maximum: redeemableMaximum(order, balance, policy),
     earned: cashbackToReceive(order, policy),
     validity: validityOf(policy, completedAt),
   };

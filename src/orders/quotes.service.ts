@@ -33,20 +33,20 @@ export class QuotesService {
     const redeemedCents = readOptional(request.redeem) ?? 0;
     const now = this.clock.now(merchantId);
     const policy = await this.merchants.policyOf(merchantId, now);
-    // Without a customer, only the policy limits what is redeemed.
-    const availableCents =
-      document === undefined ? totalCents : await this.balances.availableNow({ merchantId, document });
+    const balance = document === undefined ? null : await this.balances.availableNow({ merchantId, document });
     const order = { totalCents, eligibleTotalCents, earnAmountCents, paymentMethods, redeemedCents };
     const problem = earnAmountProblem(order, policy);
     if (problem !== undefined) throw problem;
-    const quoted = quote(order, policy, availableCents, now);
+    const quoted = quote(order, policy, balance, now);
     const { maximum, earned, validity } = quoted;
     refuseBelowMinimum(policy, redeemedCents, '/redeem');
     refuseAboveMaximum(maximum, redeemedCents, '/redeem');
-    const redeemable = { availableCents: availableCents - redeemedCents, maximum, heldCents: redeemedCents };
     return {
       cashback: {
-        to_redeem: document === undefined ? null : toRedeemDto(redeemable),
+        to_redeem:
+          balance === null
+            ? null
+            : toRedeemDto({ availableCents: balance - redeemedCents, maximum, heldCents: redeemedCents }),
         to_receive: toReceiveDto({ earned, takenBackCents: 0, status: 'quoted', validity }, policy),
       },
       payment_methods: toPaymentMethodDtos(paymentMethods, { earnAmountCents, policy }),

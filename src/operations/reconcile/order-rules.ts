@@ -147,7 +147,7 @@ const paidCents = (methods: readonly OrderPaymentMethod[]): number =>
   sumCents(methods.map(({ amountCents }) => amountCents));
 
 /** The balance at that instant is unknown, but the other limits are known. */
-const redeemableCents = (order: Order): number => redeemableMaximum(order, order.totalCents, order.policy).maximumCents;
+const redeemableCents = (order: Order): number => redeemableMaximum(order, null, order.policy).maximumCents;
 
 const beforeRefunds = (order: Order): RefundedOrder => {
   const nothing = { refundedCents: 0, refundedEligibleCents: 0, returnedCents: 0, takenBackCents: 0 };
