@@ -114,7 +114,12 @@ const orCsv = (file: CsvFile, type: Type<object>, headers = {}): MethodDecorator
 /** The class of a report or a page, and that of its rows. */
 type Rows<Row extends object> = Type<object> & { row: Type<Row> };
 
-/** Documents a report, and sends it as CSV on request: columns are the members of a row. @param name of the file. */
+/**
+ * Documents a report, and sends it as CSV on request: its columns are the members of a row. Those of a mapped type are
+ * not there.
+ *
+ * @param name of the file.
+ */
 export const Report = <Row extends { [Member in keyof Row]: Member extends Column ? unknown : never }>(
   name: string,
   report: Rows<Row>,
@@ -128,11 +133,7 @@ export const Report = <Row extends { [Member in keyof Row]: Member extends Colum
  * Documents a list, and sends it as CSV on request: as many pages as fit into a file.
  *
  * @param name of the file.
- * @param columns of the file; by default, the members of an element.
+ * @param columns of the file.
  */
-export const ListFile = (
-  name: string,
-  page: Rows<object>,
-  columns: readonly string[] = Object.keys(new page.row()),
-): MethodDecorator =>
+export const ListFile = (name: string, page: Type<object>, columns: readonly Column[]): MethodDecorator =>
   applyDecorators(orCsv({ name, columns, isReport: false }, page, headerReferences('Link')), ApiProblems.query());
