@@ -8,7 +8,7 @@ export CI=true DEBIAN_FRONTEND=noninteractive
 # A use case that asks for a second connection would wait for itself.
 one_connection='MySQL, one connection, no shared statements, requests and responses against the OpenAPI document'
 one_connection_settings=(TEST_POOL_SIZE=1 TEST_BATCH=false VALIDATE_OPENAPI=true)
-oldest_node=$(sed -n 's/.*"node": "^\([0-9]*\)\..*/\1/p' package.json)
+oldest_node=$(sed -n 's/.*"node": "^\([0-9]*\.[0-9]*\)\..*/\1/p' package.json)
 passed=0
 failed=0
 skipped=0

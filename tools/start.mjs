@@ -84,7 +84,7 @@ async function readPort() {
  * @returns emits `built` after each compilation, and at the end of the compiler, with whether there is no error
  */
 async function startCompiler(env) {
-  const args = ['node_modules/@nestjs/cli/bin/nest.js', 'build', '--watch', '--preserveWatchOutput'];
+  const args = ['tools/nest.mjs', 'build', '--watch', '--preserveWatchOutput'];
   const compiler = await startGuarded({ command: process.execPath, args, env, output: 'pipe' });
   cleanups.push(() => compiler.end(5_000));
   /** @type {EventEmitter<{ built: [ok: boolean] }>} */
