@@ -18,7 +18,7 @@ const WORKERS = 4;
 
 /** What the next release adds to the schema, as its build has it. */
 const MIGRATION = `
-import { hasColumn } from '../src/platform/database/migration-steps.js';
+import { hasColumn } from '../src/platform/database/migrations.js';
 export class AddOrderChannel9000000000000 {
   async up(runner) {
     if (!(await hasColumn(runner, 'orders', 'channel')))
