@@ -1,10 +1,9 @@
 import { In } from 'typeorm';
-import { type Found, list, type PageRequest, type Period } from '../platform/database/lists.js';
+import { type Found, list, type Period } from '../platform/database/lists.js';
 import { type Asked, type ListOf } from '../platform/database/reads.js';
 import { startOfDay } from '../platform/values/time.js';
-import { type CreditDto, type CustomerCreditDto, type ListCreditsDto } from './credit.dto.js';
+import { type CustomerCreditDto, type ListCreditsDto } from './credit.dto.js';
 import { Credit } from './credit.entity.js';
-import { walletOf } from './entries.list.js';
 import { readNames } from './external-names.js';
 import { nameable, toCreditDto } from './wallet.dto.js';
 import { Wallet } from './wallet.entity.js';
@@ -28,26 +27,6 @@ export const CREDITS: ListOf<ListCreditsDto, CustomerCreditDto> = (asked) =>
       });
     },
   });
-
-/** The open credits of a wallet, earliest expiry first. @throws Problem not_found, also for one of another merchant. */
-export const CREDITS_OF_WALLET: ListOf<PageRequest & { walletId: string }, CreditDto> = async (asked) => {
-  const { manager, merchantId, query, timeZone, now } = asked;
-  const { id } = await walletOf(manager, { id: query.walletId, merchantId });
-  return list({
-    name: `credits ${id}`,
-    entity: Credit,
-    isSmall: true,
-    instant: 'expires_at',
-    number: 'seq',
-    order: 'ASC',
-    ranges: [{ index: 'ix_cashback_credits_expiry', prefix: [['wallet_id = ?', id], ['is_open = 1']] }],
-    period: { from: now.getTime() + 1, to: Infinity },
-    present: async (credits) => {
-      const names = await readNames(manager, merchantId, credits.map(nameable));
-      return credits.map((credit) => toCreditDto(credit, names, timeZone));
-    },
-  });
-};
 
 /** A credit expires after the day `expires_on`. */
 function expiriesOf({ query: { expires_from: from, expires_to: to }, timeZone, now }: Asked<ListCreditsDto>): Period {

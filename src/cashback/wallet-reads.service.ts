@@ -5,13 +5,12 @@ import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { notFound } from '../platform/values/problem.js';
 import { type CreditDto } from './credit.dto.js';
 import { Credit } from './credit.entity.js';
-import { CREDITS_OF_WALLET } from './credits.list.js';
-import { ENTRIES, NO_WALLET, walletOf } from './entries.list.js';
 import { type ExpiringReportDto } from './expiring.dto.js';
 import { EXPIRING } from './expiring.js';
 import { summarize } from './wallet-sums.js';
 import { type EntryDto, toWalletDto, unknownCustomer, type WalletDto } from './wallet.dto.js';
 import { type WalletOwner } from './wallet.entity.js';
+import { CREDITS_OF_WALLET, ENTRIES, NO_WALLET, walletOf } from './wallet.list.js';
 
 /** A wallet as the operator sees it. */
 type ShownWallet = WalletDto & { time_zone: string; open_credits: number; credits: CreditDto[]; entries: EntryDto[] };

@@ -6,9 +6,8 @@ import { PageQueryDto } from '../platform/http/page-query.dto.js';
 import { ListFile } from '../platform/http/response.interceptor.js';
 import { ApiProblems } from '../platform/openapi/decorators.js';
 import { CREDIT_COLUMNS, CreditPageDto, CustomerCreditPageDto, ListCreditsDto } from './credit.dto.js';
-import { CREDITS, CREDITS_OF_WALLET } from './credits.list.js';
+import { CREDITS } from './credits.list.js';
 import { CUSTOMERS } from './customers.list.js';
-import { ENTRIES } from './entries.list.js';
 import { ExpiringReportDto, WalletExpiringQueryDto } from './expiring.dto.js';
 import { WalletReadsService } from './wallet-reads.service.js';
 import {
@@ -19,6 +18,7 @@ import {
   SearchWalletDto,
   WalletDto,
 } from './wallet.dto.js';
+import { CREDITS_OF_WALLET, ENTRIES } from './wallet.list.js';
 
 @MerchantController('credits', 'wallets')
 export class CreditsController {

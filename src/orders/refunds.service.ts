@@ -64,8 +64,7 @@ export class RefundsService {
    * @throws Problem not_found; validation_failed; and those of `Order.quoteRefund`.
    */
   quote(merchantId: string, orderId: string, request: QuoteRefundDto): Promise<RefundQuoteDto> {
-    const asked = readAsked(request);
-    return this.reads.read(merchantId, asked, async ({ manager, now }) => {
+    return this.reads.read(merchantId, readAsked(request), async ({ manager, query: asked, now }) => {
       const order = await manager.findOneBy(Order, { id: orderId, merchantId });
       if (order === null) throw notFound('no order has this ID');
       const [row] = await manager.query<{ cents: string }[]>(EXPIRED, [now, orderId, merchantId]);

@@ -102,19 +102,13 @@ export function firstMebibyte<T>(rows: readonly T[], bytesOf: (row: T) => number
   return end === -1 ? [...rows] : rows.slice(0, end);
 }
 
-/** Where a page is read: the merchant's rows on a snapshot. */
-interface Place {
-  manager: EntityManager;
-  merchantId: string;
-}
-
 /**
  * Reads a page of a list: what of it follows its cursor.
  *
  * @throws Problem validation_failed if the cursor is not one of this list.
  */
 export async function readPage<Dto>(
-  { manager, merchantId }: Place,
+  { manager, merchantId }: { manager: EntityManager; merchantId: string },
   { limit, cursor }: PageRequest,
   list: List<Dto>,
 ): Promise<{ data: Dto[]; next_cursor: string | null }> {
@@ -124,11 +118,11 @@ export async function readPage<Dto>(
   const found = list.select ? await scan(list, read, after, limit) : await take(read, after, limit);
   const rows = (found.rows.length > 0 && (await list.fit?.(found.rows))) || found.rows;
   const last = rows.length < found.rows.length ? rows.at(-1) : found.last;
-  const load = list.isSmall
+  const entities = list.isSmall
     ? entitiesOf(manager, list.entity, rows)
-    : loadFound(manager, merchantId, list.entity, rows);
+    : await loadFound(manager, merchantId, list.entity, rows);
   return {
-    data: rows.length === 0 ? [] : await list.present((await load) as never[]),
+    data: rows.length === 0 ? [] : await list.present(entities as never[]),
     next_cursor: last === undefined ? null : encodeCursor(list.name, keyOf(list, last)),
   };
 }

@@ -119,7 +119,7 @@ export function IsObjectOf(type: () => Type<object>): PropertyDecorator {
 }
 
 /** What a list of a request has, and how many: `least` is 0 by default. */
-export interface Bounds {
+interface Bounds {
   of: string;
   least?: 0 | 1;
   most: number;
