@@ -93,7 +93,7 @@ export function configureApp(app: INestApplication, logger: Logger): void {
   app.use(secureResponses);
   allowOrigins(app, allowedOrigins(config.CORS_ORIGINS) ?? []);
   app.use(limitTime);
-  app.useGlobalPipes(new RequestValidationPipe(config));
+  app.useGlobalPipes(new RequestValidationPipe());
   app.useGlobalFilters(new ProblemFilter());
   if (config.DOCS) {
     app.use('/docs', helmet({ contentSecurityPolicy: { directives: { 'upgrade-insecure-requests': null } } }));

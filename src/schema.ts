@@ -3,6 +3,7 @@ import { DataSource, type MigrationInterface } from 'typeorm';
 import { ApiUser, Session, TokenSet } from './auth/api-user.entity.js';
 import { RateLimit } from './auth/login-limit.js';
 import { Credit, Hold } from './cashback/credit.entity.js';
+import { Debit } from './cashback/debit.entity.js';
 import { Entry } from './cashback/entry.entity.js';
 import { GrantTotal } from './cashback/grant-totals.js';
 import { Grant } from './cashback/grant.entity.js';
@@ -41,6 +42,7 @@ export const SCHEMA = {
     Entry,
     Grant,
     GrantTotal,
+    Debit,
     Order,
     Refund,
     CustomerChange,

@@ -1,8 +1,8 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, OmitType } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import { Column } from '../platform/http/csv.js';
-import { ListQueryDto, PageOf } from '../platform/http/page-query.dto.js';
-import { IsCallerId, IsDay } from '../platform/http/validators.js';
+import { ListQueryDto, PageOf, PageQueryDto } from '../platform/http/page-query.dto.js';
+import { IsCallerId, IsDay, IsQueryWord } from '../platform/http/validators.js';
 import { ApiId, ApiMoney, InOrder } from '../platform/openapi/decorators.js';
 
 /** Where a credit comes from: the order that earned it, or on which it was redeemed and returned, or a grant. */
@@ -30,7 +30,15 @@ export class CreditSourceDto {
   readonly return!: boolean;
 }
 
-/** An amount of cashback with its own dates, of which something remains that is not held. */
+/** Where the credit of a ledger entry comes from, and which store owes it. */
+@InOrder('type', 'id', 'external_id', 'store', 'return')
+export class EntrySourceDto extends OmitType(CreditSourceDto, ['reason']) {
+  /** Where it was earned or granted; null if that is not known. */
+  @ApiProperty({ type: String, nullable: true, example: 'SP-014' })
+  readonly store!: string | null;
+}
+
+/** An amount of cashback with its own dates. */
 @InOrder()
 export class CreditDto {
   /** UUID v7. */
@@ -84,8 +92,16 @@ export class CreditDto {
   readonly source!: CreditSourceDto;
 }
 
-/** A page of a wallet's open credits, earliest expiry first. */
+/** A page of a wallet's credits, earliest expiry first. */
 export class CreditPageDto extends PageOf(CreditDto) {}
+
+/** Which credits of a wallet to list. */
+export class ListWalletCreditsDto extends PageQueryDto {
+  /** `open`: of which something remains that is not held. `all`: also those that are spent or have expired. */
+  @IsOptional()
+  @IsQueryWord(['open', 'all'])
+  readonly status?: 'open' | 'all';
+}
 
 /** Filters for the open credits of all customers. A credit must match all of them. */
 export class ListCreditsDto extends ListQueryDto {

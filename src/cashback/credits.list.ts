@@ -1,4 +1,3 @@
-import { In } from 'typeorm';
 import { type Found, list, type Period } from '../platform/database/lists.js';
 import { type Asked, type ListOf } from '../platform/database/reads.js';
 import { startOfDay } from '../platform/values/time.js';
@@ -6,7 +5,7 @@ import { type CustomerCreditDto, type ListCreditsDto } from './credit.dto.js';
 import { Credit } from './credit.entity.js';
 import { readNames } from './external-names.js';
 import { nameable, toCreditDto } from './wallet.dto.js';
-import { Wallet } from './wallet.entity.js';
+import { readDocuments } from './wallet.entity.js';
 
 /** The open credits of the merchant's customers, earliest expiry first. */
 export const CREDITS: ListOf<ListCreditsDto, CustomerCreditDto> = (asked) =>
@@ -47,16 +46,4 @@ async function selectOfStore(
   );
   const ids = new Set(rows.map(({ id }) => id));
   return found.filter(({ id }) => ids.has(id));
-}
-
-async function readDocuments(
-  { manager, merchantId }: Asked,
-  credits: readonly Credit[],
-): Promise<ReadonlyMap<string, string>> {
-  const ids = credits.map(({ walletId }) => walletId);
-  const wallets = await manager.find(Wallet, {
-    select: { id: true, document: true },
-    where: { merchantId, id: In(ids) },
-  });
-  return new Map(wallets.map(({ id, document }) => [id, document]));
 }

@@ -12,7 +12,10 @@ import type { By } from '../platform/values/caller.js';
 import { Credit } from './credit.entity.js';
 import { Wallet } from './wallet.entity.js';
 
-/** The kinds of movement and their signs. `debt` and `repay` change the debt, all others change a credit. */
+/**
+ * The kinds of movement and their signs. `debt` and `repay` change the debt, all others change a credit. What a void of
+ * a debit or a refund undoes has the opposite sign.
+ */
 export const ENTRY_KINDS = {
   earn: +1,
   grant: +1,
@@ -20,6 +23,7 @@ export const ENTRY_KINDS = {
   return: +1,
   take_back: -1,
   void: -1,
+  debit: -1,
   expire: -1,
   move_out: -1,
   move_in: +1,
@@ -74,6 +78,10 @@ export class Entry {
   @IdColumn('refund_id', { nullable: true })
   @ForeignKey('Refund', { name: 'fk_cashback_entries_refund' })
   refundId!: string | null;
+
+  /** The debit that took it, or whose void gave it back. No index: a debit knows its lines. */
+  @IdColumn('debit_id', { nullable: true })
+  debitId!: string | null;
 
   /** When it took effect. For an expiry this is earlier than `createdAt`. */
   @InstantColumn('effective_at')

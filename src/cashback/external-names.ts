@@ -1,9 +1,10 @@
 import { type EntityManager } from 'typeorm';
 
-/** The order, the refund or the granted credit of a line. */
+/** The order, the refund, the debit or the granted credit of a line. */
 interface Named {
   orderId?: string | null;
   refundId?: string | null;
+  debitId?: string | null;
   creditId?: string | null;
 }
 
@@ -14,8 +15,8 @@ interface RefundName {
   orderExternalId: string;
 }
 
-/** What the merchant knows of a grant. */
-interface GrantName {
+/** What the merchant knows of a grant or a debit. */
+interface ReasonedName {
   externalId: string;
   reason: string | null;
 }
@@ -24,7 +25,8 @@ interface GrantName {
 export interface ExternalNames {
   orders: ReadonlyMap<string, string>;
   refunds: ReadonlyMap<string, RefundName>;
-  grants: ReadonlyMap<string, GrantName>;
+  grants: ReadonlyMap<string, ReasonedName>;
+  debits: ReadonlyMap<string, ReasonedName>;
 }
 
 interface NameRow {
@@ -41,6 +43,7 @@ const GRANTS = `
   SELECT g.credit_id AS id, g.external_id, c.reason
     FROM cashback_grants g JOIN cashback_credits c ON c.id = g.credit_id AND c.merchant_id = g.merchant_id
    WHERE g.merchant_id = ? AND g.credit_id IN (?)`;
+const DEBITS = 'SELECT id, external_id, reason FROM debits WHERE merchant_id = ? AND id IN (?)';
 
 /** Reads what the merchant calls the resources of a page: one statement for each kind that the page has. */
 export async function readNames(
@@ -54,7 +57,10 @@ export async function readNames(
   };
   const orders = await read(ORDERS, 'orderId');
   const refunds = await read<NameRow & { order_id: string; order_external_id: Buffer }>(REFUNDS, 'refundId');
-  const grants = await read<NameRow & { reason: string | null }>(GRANTS, 'creditId');
+  const reasoned = async (sql: string, member: keyof Named): Promise<Map<string, ReasonedName>> => {
+    const rows = await read<NameRow & { reason: string | null }>(sql, member);
+    return new Map(rows.map(({ id, external_id, reason }) => [id, { externalId: external_id.toString(), reason }]));
+  };
   return {
     orders: new Map(orders.map((row) => [row.id, row.external_id.toString()])),
     refunds: new Map(
@@ -62,6 +68,7 @@ export async function readNames(
         return [id, { externalId: external_id.toString(), orderId, orderExternalId: order_external_id.toString() }];
       }),
     ),
-    grants: new Map(grants.map((row) => [row.id, { externalId: row.external_id.toString(), reason: row.reason }])),
+    grants: await reasoned(GRANTS, 'creditId'),
+    debits: await reasoned(DEBITS, 'debitId'),
   };
 }

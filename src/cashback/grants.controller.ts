@@ -3,10 +3,10 @@ import { ApiBody } from '@nestjs/swagger';
 import { type Response } from 'express';
 import { Reads } from '../platform/database/reads.js';
 import { Heavy, LocksRows } from '../platform/http/admission.js';
-import { markCreated } from '../platform/http/app-request.js';
+import { answer, markCreated } from '../platform/http/app-request.js';
 import { CurrentCaller, IdParam, MerchantController, MerchantId, Requires } from '../platform/http/decorators.js';
 import { ListFile } from '../platform/http/response.interceptor.js';
-import { ApiCreated, ApiProblems } from '../platform/openapi/decorators.js';
+import { ApiCreated, ApiProblems, ApiReplays } from '../platform/openapi/decorators.js';
 import { type Caller } from '../platform/values/caller.js';
 import {
   CreateGrantDto,
@@ -86,6 +86,7 @@ export class GrantsController {
   @Post(':id/void')
   @Requires('grants')
   @LocksRows()
+  @ApiReplays()
   @HttpCode(200)
   @ApiBody({ type: VoidGrantDto, required: false })
   @ApiProblems.read('validation_failed')
@@ -93,7 +94,9 @@ export class GrantsController {
     @CurrentCaller() { merchantId, apiUserId }: Caller,
     @IdParam('The grant') creditId: string,
     @Body() { reason }: VoidGrantDto,
+    @Res({ passthrough: true }) response: Response,
   ): Promise<GrantDto> {
-    return toGrantDto(await this.grants.void(merchantId, { creditId }, apiUserId, reason));
+    const { replayed = false, ...voided } = await this.grants.void(merchantId, { creditId }, apiUserId, reason);
+    return answer(response, { dto: toGrantDto(voided), replayed });
   }
 }

@@ -31,6 +31,7 @@ import {
 } from './grant-content.js';
 import { GrantTotals } from './grant-totals.js';
 import { Grant } from './grant.entity.js';
+import { refuseNewCustomer } from './new-customer.js';
 import { Replays } from './replay.js';
 import { type WalletAggregate } from './wallet-aggregate.js';
 import { grantEvent } from './wallet-events.js';
@@ -46,6 +47,8 @@ export interface GrantState extends StoredGrant {
   /** What remains of it, with what refunds returned of it, and the part of that which is held. */
   remainingCents: number;
   heldCents: number;
+  /** Whether a void changed nothing. */
+  replayed?: boolean;
 }
 
 /** A grant to make. */
@@ -104,6 +107,7 @@ export class GrantsService {
     const find = (): Promise<Credit | undefined> => this.#findSame(merchantId, content);
     const existing = await find();
     if (existing !== undefined) return { credit: existing, replayed: true };
+    refuseNewCustomer(content.document, policy);
     refuseAboveMaximum(content, policy);
     try {
       return { credit: await this.#grants.get({ merchantId, policy, content }), replayed: false };
@@ -125,6 +129,7 @@ export class GrantsService {
   async check(merchantId: string, content: GrantContent): Promise<{ replayed: boolean }> {
     const policy = await this.merchants.policyOf(merchantId);
     if ((await this.#findSame(merchantId, content)) !== undefined) return { replayed: true };
+    refuseNewCustomer(content.document, policy);
     refuseAboveMaximum(content, policy);
     validityOfGrant(content, policy, this.clock.now(merchantId));
     return { replayed: false };
@@ -214,7 +219,8 @@ export class GrantsService {
       const { grant, credit, document, all } = grants.find(({ credit: { id } }) => id === known[at]!.credit.id)!;
       const credits = wallet.load(all);
       const amountCents = wallet.void(by, credits);
-      if (amountCents > 0 || grant.voidedAt === null) {
+      const replayed = amountCents === 0 && grant.voidedAt !== null;
+      if (!replayed) {
         if (grant.voidedAt === null)
           Object.assign(grant, { voidedAt: wallet.now, voidedBy: by, voidReason: reason } satisfies Partial<Grant>);
         grant.voidedCents = (grant.voidedCents ?? 0) + amountCents;
@@ -222,7 +228,7 @@ export class GrantsService {
         const about = { externalId: grant.externalId, timeZone, madeBy: by };
         events.push(grantEvent('cashback.voided', wallet, credit, about, amountCents));
       }
-      return { value: { grant, credit, document, timeZone, ...sumsOf(credits) } };
+      return { value: { grant, credit, document, timeZone, ...sumsOf(credits), replayed } };
     });
     await this.wallets.save(manager, record, wallets.values());
     await insertRows(manager, Grant, voided, ['voided_cents', 'voided_at', 'voided_by', 'void_reason']);

@@ -26,6 +26,9 @@ const earnedOf = (order: Omit<PaidOrder, 'earnAmountCents'> & Partial<PaidOrder>
 const cents = fc.integer({ min: 1, max: MAX_CENTS });
 const bps = fc.integer({ min: 0, max: 10_000 });
 
+/** What a customer can spend who holds nothing. */
+const having = (availableCents: number) => ({ availableCents, heldCents: 0, isFrozen: false });
+
 describe('worked examples', () => {
   it.each(QUOTE_EXAMPLES)(
     'a total of $T (eligible: $E) paid by $methods, with $R redeemed and a balance of $B, gives a maximum of $maximum ($limitedBy) and earns $receive',
@@ -36,7 +39,7 @@ describe('worked examples', () => {
         eligibleTotalCents: row.E === undefined ? null : parseMoney(row.E),
       };
       const paymentMethods = row.methods.map(({ id, amount }) => ({ id, amountCents: parseMoney(amount) }));
-      expect(redeemableMaximum(totals, parseMoney(row.B), policy)).toEqual({
+      expect(redeemableMaximum(totals, having(parseMoney(row.B)), policy)).toEqual({
         maximumCents: parseMoney(row.maximum),
         limitedBy: row.limitedBy,
       });
@@ -53,18 +56,18 @@ describe('redeemableMaximum', () => {
     ['the balance is one centavo above the share', 10_000, 5_001, 5_000, 'order_share'],
     ['the wallet is empty', 10_000, 0, 0, 'balance'],
   ])('redeemableMaximum is correct when %s', (_, totalCents, balanceCents, maximumCents, limitedBy) => {
-    expect(redeemableMaximum(whole(totalCents), balanceCents, aPolicy())).toEqual({ maximumCents, limitedBy });
+    expect(redeemableMaximum(whole(totalCents), having(balanceCents), aPolicy())).toEqual({ maximumCents, limitedBy });
   });
 
   it('redeemableMaximum has no limit other than the total when share and balance reach the total', () => {
-    expect(redeemableMaximum(whole(100), 100, aPolicy({ redeemShareBps: 10_000 }))).toEqual({
+    expect(redeemableMaximum(whole(100), having(100), aPolicy({ redeemShareBps: 10_000 }))).toEqual({
       maximumCents: 100,
       limitedBy: null,
     });
   });
 
   it('redeemableMaximum is limited by the share when the share is zero', () => {
-    expect(redeemableMaximum(whole(100), 50, aPolicy({ redeemShareBps: 0 }))).toEqual({
+    expect(redeemableMaximum(whole(100), having(50), aPolicy({ redeemShareBps: 0 }))).toEqual({
       maximumCents: 0,
       limitedBy: 'order_share',
     });
@@ -72,17 +75,34 @@ describe('redeemableMaximum', () => {
 
   it('redeemableMaximum is zero below the minimum total but not at it', () => {
     const policy = aPolicy({ redeemMinimumTotalCents: 5_000 });
-    expect(redeemableMaximum(whole(4_999), 100, policy)).toEqual({ maximumCents: 0, limitedBy: 'minimum_total' });
-    expect(redeemableMaximum(whole(5_000), 100, policy)).toEqual({ maximumCents: 100, limitedBy: 'balance' });
+    expect(redeemableMaximum(whole(4_999), having(100), policy)).toEqual({
+      maximumCents: 0,
+      limitedBy: 'minimum_total',
+    });
+    expect(redeemableMaximum(whole(5_000), having(100), policy)).toEqual({ maximumCents: 100, limitedBy: 'balance' });
   });
 
   it('redeemableMaximum is zero where it would be less than the least that can be redeemed at once', () => {
     const policy = aPolicy({ redeemMinimumCents: 500 });
     const limited = { maximumCents: 0, limitedBy: 'redeem_minimum' };
-    expect(redeemableMaximum(whole(10_000), 499, policy)).toEqual(limited);
-    expect(redeemableMaximum(whole(10_000), 500, policy)).toEqual({ maximumCents: 500, limitedBy: 'balance' });
-    expect(redeemableMaximum(whole(999), 10_000, policy)).toEqual(limited);
-    expect(redeemableMaximum(whole(1000), 10_000, policy)).toEqual({ maximumCents: 500, limitedBy: 'order_share' });
+    expect(redeemableMaximum(whole(10_000), having(499), policy)).toEqual(limited);
+    expect(redeemableMaximum(whole(10_000), having(500), policy)).toEqual({ maximumCents: 500, limitedBy: 'balance' });
+    expect(redeemableMaximum(whole(999), having(10_000), policy)).toEqual(limited);
+    expect(redeemableMaximum(whole(1000), having(10_000), policy)).toEqual({
+      maximumCents: 500,
+      limitedBy: 'order_share',
+    });
+  });
+
+  it('redeemableMaximum of a frozen wallet is what the order holds, unless its total or its share allow less', () => {
+    const frozen = (heldCents: number) => ({ availableCents: 10_000, heldCents, isFrozen: true });
+    const policy = aPolicy({ redeemMinimumTotalCents: 1000, redeemMinimumCents: 500 });
+    expect(redeemableMaximum(whole(10_000), frozen(0), policy)).toEqual({ maximumCents: 0, limitedBy: 'frozen' });
+    expect(redeemableMaximum(whole(10_000), frozen(5000), policy)).toEqual({ maximumCents: 5000, limitedBy: 'frozen' });
+    expect(redeemableMaximum(whole(9999), frozen(5000), policy)).toEqual({
+      ...{ maximumCents: 4999, limitedBy: 'order_share' },
+    });
+    expect(redeemableMaximum(whole(999), frozen(500), policy)).toEqual({ maximumCents: 0, limitedBy: 'minimum_total' });
   });
 
   it('redeemableMaximum never exceeds the balance, the total, or the share', () => {
@@ -95,7 +115,7 @@ describe('redeemableMaximum', () => {
         (totalCents, balanceCents, redeemShareBps, redeemMinimumTotalCents) => {
           const { maximumCents, limitedBy } = redeemableMaximum(
             whole(totalCents),
-            balanceCents,
+            having(balanceCents),
             aPolicy({ redeemShareBps, redeemMinimumTotalCents }),
           );
           expect(maximumCents).toBeGreaterThanOrEqual(0);

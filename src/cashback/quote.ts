@@ -3,6 +3,14 @@ import { formatMoney } from '../platform/values/money.js';
 import { type EarnLimitedBy, type LimitedBy, Problem } from '../platform/values/problem.js';
 import { type Validity, validityOf } from './validity.js';
 
+/** What a customer can spend. */
+export interface Spendable {
+  /** Without held amounts, in centavos. */
+  availableCents: number;
+  /** Whether orders can only redeem what they hold already. */
+  isFrozen: boolean;
+}
+
 export interface RedeemableMaximum {
   maximumCents: number;
   limitedBy: LimitedBy;
@@ -34,14 +42,19 @@ export const shareOf = (cents: number, bps: number): number => Number((BigInt(ce
  * Returns the maximum that can be redeemed on an order: the balance, but no more than the policy's share of the
  * eligible total. It is 0 below the policy's minimum total, and where it would be less than its least redemption.
  *
- * @param balance what the customer could spend on this order, including its own hold; null if that is not known, and
- *   limits nothing.
+ * @param balance what the customer can spend, and what the order holds; null if that is not known, and limits nothing.
  */
-export function redeemableMaximum(order: OrderTotals, balance: number | null, policy: Policy): RedeemableMaximum {
+export function redeemableMaximum(
+  order: OrderTotals,
+  balance: (Spendable & { heldCents: number }) | null,
+  policy: Policy,
+): RedeemableMaximum {
   const { totalCents } = order;
-  const balanceCents = balance ?? totalCents;
+  const balanceCents = balance === null ? totalCents : balance.availableCents + balance.heldCents;
   if (totalCents < policy.redeemMinimumTotalCents) return { maximumCents: 0, limitedBy: 'minimum_total' };
   const shareCents = shareOf(eligibleTotal(order), policy.redeemShareBps);
+  if (balance?.isFrozen && balance.heldCents <= shareCents)
+    return { maximumCents: balance.heldCents, limitedBy: 'frozen' };
   const maximumCents = Math.min(balanceCents, shareCents);
   if (maximumCents < policy.redeemMinimumCents) return { maximumCents: 0, limitedBy: 'redeem_minimum' };
   if (shareCents < balanceCents && shareCents < totalCents) return { maximumCents, limitedBy: 'order_share' };
@@ -142,11 +155,11 @@ export interface Quote {
 /**
  * Quotes an order that is completed at an instant.
  *
- * @param balance what the customer could spend on it, including what it redeems, in centavos; null without a customer.
+ * @param balance what the customer can spend; null without a customer.
  */
-export function quote(order: PaidOrder, policy: Policy, balance: number | null, completedAt: Date): Quote {
+export function quote(order: PaidOrder, policy: Policy, balance: Spendable | null, completedAt: Date): Quote {
   return {
-    maximum: redeemableMaximum(order, balance, policy),
+    maximum: redeemableMaximum(order, balance && { ...balance, heldCents: 0 }, policy),
     earned: cashbackToReceive(order, policy),
     validity: validityOf(policy, completedAt),
   };

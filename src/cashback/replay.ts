@@ -15,8 +15,8 @@ type Value = string | number | boolean | null | Content | readonly Content[];
 /** What an earlier request with the same key asked for, as far as it is known now. */
 interface StoredContent<C> {
   content: C;
-  /** The digest of what the request had. */
-  digest: Buffer;
+  /** The digest of what the request had; null if an earlier release did not keep it. */
+  digest: Buffer | null;
 }
 
 /**
@@ -51,7 +51,8 @@ export class Replays {
     return differences(sent, this.#matches(asSent, stored.digest) ? asSent : stored.content);
   }
 
-  #matches(content: Content, expected: Buffer): boolean {
+  #matches(content: Content, expected: Buffer | null): boolean {
+    if (expected === null) return false;
     return this.#keys.some((key) => timingSafeEqual(hmac(key, content), expected));
   }
 }

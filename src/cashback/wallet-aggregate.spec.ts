@@ -178,7 +178,7 @@ describe('refunds of a wallet', () => {
     earn('order', 1000, 1);
     grant(700, 0, 1);
     wait(2);
-    const expired = (): number => rows.change((wallet) => wallet.expiredUnspent('order'), 'order');
+    const expired = (): number => rows.change((wallet) => wallet.goneUnspent('order'), 'order');
     expect([expired(), expired()]).toEqual([1000, 1000]);
   });
 });
@@ -352,7 +352,7 @@ function expectRules(): void {
 describe('the order of independent requests', () => {
   /** What is due for order x, which is taken back apart from what has expired unspent. */
   const refundDue = (dueCents: number): void => {
-    const expiredCents = rows.change((wallet) => wallet.expiredUnspent('x'), 'x');
+    const expiredCents = rows.change((wallet) => wallet.goneUnspent('x'), 'x');
     refund('x', 0, Math.max(0, dueCents - expiredCents));
   };
   const cents = fc.integer({ min: 0, max: 10_000 });

@@ -1,18 +1,22 @@
 import type { By } from '../platform/values/caller.js';
 import { newId } from '../platform/values/ids.js';
 import { exactCents, sumCents } from '../platform/values/money.js';
+import type { Obstacle } from '../platform/values/problem.js';
 import type { Credit, Hold } from './credit.entity.js';
 import type { Entry, EntryKind } from './entry.entity.js';
+import type { Spendable } from './quote.js';
+import { type Moved, obstacleTo } from './undo.js';
 import { returnEnd, type Validity } from './validity.js';
 import type { Wallet } from './wallet.entity.js';
 
 /** Amounts of credits, in centavos. */
 type Parts = Map<Credit, number>;
 
-/** What causes entries: the order and the refund, if there are, who did it, and where. */
+/** What causes entries: the order, the refund and the debit, if there are, who did it, and where. */
 interface EntryCause {
   orderId: string | null;
   refundId?: string | null;
+  debitId?: string | null;
   by: By;
   store: string | null;
 }
@@ -20,6 +24,7 @@ interface EntryCause {
 /** What causes entries of an order. */
 export type Cause = EntryCause & { orderId: string };
 type RefundCause = Cause & { refundId: string };
+type DebitCause = EntryCause & { debitId: string };
 
 /** What a refund takes back of the credit of its order as soon as other orders do not hold it any more. */
 export type Claim = RefundCause & { amountCents: number };
@@ -48,8 +53,8 @@ interface MovedCredit {
 interface RefundableCashback {
   /** What the order redeemed of each credit. */
   redeemed: Parts;
-  /** How much of what the order earned has expired unspent. */
-  expiredCents: number;
+  /** How much of what the order earned has expired unspent, or debits took. */
+  goneCents: number;
 }
 
 /**
@@ -70,6 +75,10 @@ export class WalletAggregate {
   readonly #changedHolds = new Set<string>();
   readonly #changedCredits = new Set<Credit>();
   readonly #refundable = new Map<string, RefundableCashback>();
+  /** The orders of whose credits the claims are loaded. */
+  readonly #claimed = new Set<string>();
+  /** What refunds have moved until this transaction. */
+  readonly #moved = new Map<string, Moved[]>();
 
   /** @param row the locked row, with its sums at `now`. */
   constructor(
@@ -86,9 +95,12 @@ export class WalletAggregate {
     return this.#changedCredits;
   }
 
-  /** The orders of whose loaded credits something is claimed. */
-  get claimingOrders(): string[] {
-    return [...this.#credits.values()].flatMap(({ orderId, claimedCents }) => (claimedCents > 0 ? orderId! : []));
+  /** The orders of whose loaded credits something is claimed, and it is not loaded by whom. */
+  get unreadClaims(): string[] {
+    const claimed = [...this.#credits.values()].flatMap(({ orderId, claimedCents }) =>
+      claimedCents > 0 ? orderId! : [],
+    );
+    return claimed.filter((orderId) => !this.#claimed.has(orderId));
   }
 
   /** The orders whose stored holds ended or changed. */
@@ -121,6 +133,15 @@ export class WalletAggregate {
 
   get availableCents(): number {
     return this.row.availableCents;
+  }
+
+  get spendable(): Spendable {
+    return { availableCents: this.row.availableCents, isFrozen: this.row.frozen };
+  }
+
+  /** What a debit can take. */
+  get debitableCents(): number {
+    return this.row.availableCents + this.row.pendingCents;
   }
 
   /** What an order holds, whose holds are loaded. */
@@ -156,8 +177,8 @@ export class WalletAggregate {
   }
 
   /** What is left of what an order earned, and is not held. */
-  freeOfEarned(orderId: string): number {
-    const own = this.#earnedBy(orderId);
+  freeOfEarned(orderId: string | undefined): number {
+    const own = orderId === undefined ? undefined : this.#earnedBy(orderId);
     return own === undefined ? 0 : freeCents(own);
   }
 
@@ -165,11 +186,25 @@ export class WalletAggregate {
     this.#refundable.set(orderId, cashback);
   }
 
-  /** How much of what an order earned has expired unspent. */
-  expiredUnspent(orderId: string): number {
+  /** Adds the claims on the credits of orders, the oldest first. */
+  loadClaims(orderIds: readonly string[], claims: readonly Claim[]): void {
+    for (const orderId of orderIds) this.#claimed.add(orderId);
+    this.claims.push(...claims);
+  }
+
+  /** Adds what a refund has moved. Its credits are loaded. */
+  loadMoved(refundId: string, moved: readonly (Omit<Moved, 'credit'> & { creditId: string | null })[]): void {
+    const loaded = moved.map(({ creditId, ...one }) => {
+      return { ...one, credit: creditId === null ? null : this.#loaded(creditId) };
+    });
+    this.#moved.set(refundId, loaded);
+  }
+
+  /** How much of what an order earned has expired unspent, or debits took. */
+  goneUnspent(orderId: string): number {
     const own = this.#earnedBy(orderId);
-    const now = this.entries.filter(({ kind, creditId }) => kind === 'expire' && creditId === own?.id);
-    return this.#refundableOf(orderId).expiredCents - sumCents(now.map(({ amountCents }) => amountCents));
+    const now = this.entries.filter(({ kind, creditId }) => creditId === own?.id && isGone(kind));
+    return this.#refundableOf(orderId).goneCents - sumCents(now.map(({ amountCents }) => amountCents));
   }
 
   /**
@@ -239,6 +274,29 @@ export class WalletAggregate {
     return sumCents(voided);
   }
 
+  /**
+   * Takes cashback from the customer: what can be spent, then what is pending, each by expiry. Enough credits must be
+   * loaded.
+   */
+  debit(cause: DebitCause, amountCents: number): void {
+    const open = [...this.#credits.values()].filter(({ expiresAt }) => expiresAt > this.now);
+    const isPending = ({ availableAt }: Credit): boolean => availableAt > this.now;
+    let leftCents = amountCents;
+    for (const credits of [open.filter((credit) => !isPending(credit)), open.filter(isPending)])
+      for (const [credit, partCents] of takeEarliest(freeOf(credits), leftCents)) {
+        leftCents -= partCents;
+        this.#move('debit', credit, -partCents, cause);
+      }
+    if (leftCents > 0) throw new Error(`debit ${cause.debitId} would take more than is free`);
+  }
+
+  /** Gives back what a debit took of credits, which have not expired. It repays debt first. */
+  giveBack(cause: DebitCause, parts: Parts): void {
+    const credits = [...parts.keys()].sort(byExpiry);
+    for (const credit of credits) this.#move('debit', credit, parts.get(credit)!, cause);
+    this.#settle(credits, cause);
+  }
+
   /** Takes out what is left of what an order earned and is not held, at most an amount. It is no order's own then. */
   moveOut(cause: Cause, mostCents: number): MovedCredit | undefined {
     const own = this.#earnedBy(cause.orderId);
@@ -264,6 +322,38 @@ export class WalletAggregate {
     this.#return(returnedBeforeCents, returnedCents, returnEnd(timeZone, this.now), cause);
     const claimedCents = this.#claim(takenBackCents - this.freeOfEarned(cause.orderId), cause);
     this.#takeBack(takenBackCents - claimedCents, cause);
+  }
+
+  /** What keeps a refund from being undone; undefined if nothing does. What it moved before must be loaded. */
+  obstacleTo(refundId: string): Obstacle | undefined {
+    return obstacleTo(this.#movedBy(refundId), this.row.debtCents, this.now);
+  }
+
+  /** Undoes what a refund has moved. Nothing keeps it from that. What is given back repays debt first. */
+  undo(cause: RefundCause): void {
+    for (const claim of this.claims.filter(({ refundId }) => refundId === cause.refundId)) {
+      const own = this.#earnedBy(claim.orderId)!;
+      own.claimedCents -= claim.amountCents;
+      claim.amountCents = 0;
+      this.#changedCredits.add(own);
+    }
+    const moved = this.#movedBy(cause.refundId);
+    const given = moved.flatMap(({ kind, credit }) => (kind === 'take_back' ? credit! : [])).sort(byExpiry);
+    // What is given back comes first, so that no credit has less than nothing in between.
+    for (const { kind, credit, amountCents } of moved.toSorted((a, b) => a.amountCents - b.amountCents))
+      if (credit !== null) this.#move(kind, credit, -amountCents, cause);
+      else this.#changeDebt('debt', -amountCents, cause);
+    this.#settle(given, cause);
+  }
+
+  #movedBy(refundId: string): Moved[] {
+    const now = this.entries.filter((entry) => entry.refundId === refundId);
+    return [
+      ...(this.#moved.get(refundId) ?? []),
+      ...now.map(({ kind, creditId, amountCents }) => {
+        return { kind, amountCents, credit: creditId === null ? null : this.#loaded(creditId) };
+      }),
+    ];
   }
 
   /** Claims what other orders hold of what the order earned, at most an amount. @returns the claimed centavos. */
@@ -312,8 +402,7 @@ export class WalletAggregate {
     const own = this.#earnedBy(cause.orderId);
     let leftCents = amountCents;
     for (const credits of [own === undefined ? [] : [own], [...this.#credits.values()]]) {
-      const free: Parts = new Map(credits.map((credit) => [credit, freeCents(credit)]));
-      for (const [credit, takenCents] of takeEarliest(free, leftCents)) {
+      for (const [credit, takenCents] of takeEarliest(freeOf(credits), leftCents)) {
         leftCents -= takenCents;
         this.#move('take_back', credit, -takenCents, cause);
       }
@@ -422,14 +511,14 @@ export class WalletAggregate {
     kind: EntryKind,
     creditId: string | null,
     amountCents: number,
-    { orderId, refundId = null, by: madeBy, store }: EntryCause,
+    { orderId, refundId = null, debitId = null, by: madeBy, store }: EntryCause,
     effectiveAt: Date,
   ): void {
     const { id: walletId, merchantId, balanceCents, debtCents } = this.row;
     const sums = { balanceCents, debtCents };
     const seq = ++this.row.lastSeq;
-    const entry = { walletId, merchantId, seq, kind, amountCents, ...sums, creditId, orderId, refundId };
-    this.entries.push({ ...entry, effectiveAt, createdAt: this.now, madeBy, store });
+    const entry = { walletId, merchantId, seq, kind, amountCents, ...sums, creditId };
+    this.entries.push({ ...entry, orderId, refundId, debitId, effectiveAt, createdAt: this.now, madeBy, store });
   }
 
   #earnedBy(orderId: string): Credit | undefined {
@@ -461,6 +550,11 @@ export const freeCents = ({ remainingCents, heldCents }: Pick<Credit, 'remaining
 export function byExpiry(a: Pick<Credit, 'seq' | 'expiresAt'>, b: Pick<Credit, 'seq' | 'expiresAt'>): number {
   return +a.expiresAt - +b.expiresAt || a.seq - b.seq;
 }
+
+/** What is gone of a credit although nobody has spent it. */
+const isGone = (kind: EntryKind): boolean => kind === 'expire' || kind === 'debit';
+
+const freeOf = (credits: readonly Credit[]): Parts => new Map(credits.map((credit) => [credit, freeCents(credit)]));
 
 function isAvailable({ availableAt, expiresAt }: Credit, now: Date): boolean {
   return availableAt <= now && now < expiresAt;

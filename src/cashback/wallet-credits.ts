@@ -1,8 +1,9 @@
-import type { EntityManager } from 'typeorm';
+import { type EntityManager, In } from 'typeorm';
 import { inColumn } from '../platform/database/by-merchant.js';
 import { columnNames, type Row, toEntity } from '../platform/database/rows.js';
 import { exactCents, sumCents } from '../platform/values/money.js';
 import { Credit } from './credit.entity.js';
+import type { EntryKind } from './entry.entity.js';
 import { byExpiry, type Claim, freeCents, type WalletAggregate } from './wallet-aggregate.js';
 import type { Wallet } from './wallet.entity.js';
 
@@ -19,7 +20,7 @@ export interface NeededCredits {
   spendCents?: number;
   /** Credits of this sum, from which it can be taken back, beginning with what this order earned. */
   takeBackCents?: number;
-  orderId: string;
+  orderId?: string;
 }
 
 /** Loads credits until they cover what is needed, or there are no more. */
@@ -97,12 +98,53 @@ export async function loadHolds(manager: EntityManager, orders: readonly WalletO
 /** Loads the claims on the credits that are loaded. Most have none. */
 export async function loadClaims(manager: EntityManager, wallets: Iterable<WalletAggregate>): Promise<void> {
   for (const wallet of wallets) {
-    const orders = wallet.claimingOrders;
+    const orders = wallet.unreadClaims;
     if (orders.length === 0) continue;
     const claims = await manager.query<Claim[]>(CLAIMS, [wallet.row.merchantId, orders]);
-    wallet.claims.push(...claims.map((claim) => ({ ...claim, amountCents: exactCents(claim.amountCents) })));
+    wallet.loadClaims(
+      orders,
+      claims.map((claim) => ({ ...claim, amountCents: exactCents(claim.amountCents) })),
+    );
   }
 }
+
+/** Loads credits of a wallet by their IDs. */
+export async function loadById(
+  manager: EntityManager,
+  wallet: WalletAggregate,
+  ids: readonly string[],
+): Promise<Credit[]> {
+  if (ids.length === 0) return [];
+  const { id: walletId, merchantId } = wallet.row;
+  return wallet.load(await manager.findBy(Credit, { id: In(ids), walletId, merchantId }));
+}
+
+/** Loads what a refund of an order has moved, its credits, and what it claims. */
+export async function loadMoved(
+  manager: EntityManager,
+  wallet: WalletAggregate,
+  { orderId, refundId }: { orderId: string; refundId: string },
+): Promise<void> {
+  const { merchantId } = wallet.row;
+  const rows = await manager.query<MovedRow[]>(MOVED, [merchantId, refundId]);
+  await loadById(
+    manager,
+    wallet,
+    rows.flatMap(({ creditId }) => creditId ?? []),
+  );
+  wallet.load(await manager.findBy(Credit, { orderId, merchantId }));
+  await loadClaims(manager, [wallet]);
+  wallet.loadMoved(
+    refundId,
+    rows.map(({ amountCents, ...row }) => ({ ...row, amountCents: exactCents(amountCents) })),
+  );
+}
+
+type MovedRow = { kind: EntryKind; creditId: string | null; amountCents: string };
+
+const MOVED = `
+  SELECT kind, credit_id AS creditId, SUM(amount_cents) AS amountCents FROM cashback_entries
+   WHERE merchant_id = ? AND refund_id = ? GROUP BY kind, credit_id HAVING amountCents <> 0`;
 
 /** What refunds took back and no entry has taken. */
 const CLAIMS = `
@@ -110,9 +152,12 @@ const CLAIMS = `
          r.taken_back_cents - (SELECT COALESCE(SUM(CASE e.kind WHEN 'return' THEN 0 WHEN 'take_back' THEN -e.amount_cents ELSE e.amount_cents END), 0)
                                  FROM cashback_entries e WHERE e.refund_id = r.id AND e.merchant_id = r.merchant_id) AS amountCents
     FROM refunds r JOIN orders o ON o.id = r.order_id AND o.merchant_id = r.merchant_id
-   WHERE r.merchant_id = ? AND r.order_id IN (?) HAVING amountCents > 0 ORDER BY r.version`;
+   WHERE r.merchant_id = ? AND r.order_id IN (?) AND r.voided_at IS NULL HAVING amountCents > 0 ORDER BY r.version`;
 
-type RefundableRow = Row & { refunded_id: string; redeemed_cents: string; expired_cents: string | null };
+type RefundableRow = Row & { refunded_id: string; redeemed_cents: string; gone_cents: string | null };
+
+/** What is gone of a credit although nobody has spent it: what has expired, or debits took and did not give back. */
+export const GONE = "'expire', 'debit'";
 
 /** Loads what orders redeemed from which credits, and the credits that they earned. Most orders have only one. */
 export async function loadRefundable(manager: EntityManager, orders: readonly WalletOrder[]): Promise<void> {
@@ -126,7 +171,7 @@ export async function loadRefundable(manager: EntityManager, orders: readonly Wa
     const earned = found.find(({ credit }) => credit.orderId === order.id);
     wallet.loadRefundable(order.id, {
       redeemed: new Map(redeemed.filter(([, cents]) => cents > 0)),
-      expiredCents: exactCents(earned?.row.expired_cents ?? 0),
+      goneCents: exactCents(earned?.row.gone_cents ?? 0),
     });
   }
 }
@@ -139,7 +184,7 @@ async function readRefundable(manager: EntityManager, orders: readonly WalletOrd
     const [condition, own] = ofOrders('e.order_id', redeeming);
     parameters.push(...own);
     selects.push(`
-      SELECT ${columns}, e.order_id AS refunded_id, -e.amount_cents AS redeemed_cents, 0 AS expired_cents
+      SELECT ${columns}, e.order_id AS refunded_id, -e.amount_cents AS redeemed_cents, 0 AS gone_cents
         FROM cashback_entries e JOIN cashback_credits c ON c.id = e.credit_id AND c.merchant_id = e.merchant_id
        WHERE ${condition} AND e.kind = 'redeem'`);
   }
@@ -150,7 +195,7 @@ async function readRefundable(manager: EntityManager, orders: readonly WalletOrd
     selects.push(`
       SELECT ${columns}, c.order_id AS refunded_id, 0 AS redeemed_cents,
              (SELECT -SUM(e.amount_cents) FROM cashback_entries e
-               WHERE e.credit_id = c.id AND e.merchant_id = c.merchant_id AND e.kind = 'expire') AS expired_cents
+               WHERE e.credit_id = c.id AND e.merchant_id = c.merchant_id AND e.kind IN (${GONE})) AS gone_cents
         FROM cashback_credits c WHERE ${condition}`);
   }
   return selects.length === 0 ? [] : manager.query(selects.join(' UNION ALL '), parameters);

@@ -3,6 +3,7 @@ import type { NewFeedEvent, WalletData } from '../platform/values/domain-event.j
 import { formatMoney } from '../platform/values/money.js';
 import { dayOf } from '../platform/values/time.js';
 import type { Credit } from './credit.entity.js';
+import type { Debit } from './debit.entity.js';
 import { expiresOn } from './validity.js';
 import type { WalletAggregate } from './wallet-aggregate.js';
 import type { WalletSums } from './wallet-sums.js';
@@ -13,6 +14,7 @@ export const walletData = (sums: WalletSums): WalletData => ({
   pending: formatMoney(sums.pendingCents),
   held: formatMoney(sums.heldCents),
   debt: formatMoney(sums.debtCents),
+  frozen: sums.frozen,
 });
 
 /** What every event of a wallet says of it. */
@@ -22,6 +24,19 @@ export const aboutWallet = ({ row, now }: WalletAggregate, madeBy: By) => ({
   occurredAt: now,
   madeBy,
 });
+
+/** @param amountCents what was taken or given back. */
+export function debitEvent(
+  type: 'cashback.debited' | 'cashback.debit_voided',
+  wallet: WalletAggregate,
+  { id, externalId: external_id, store, amountCents: takenCents }: Debit,
+  madeBy: By,
+  amountCents: number,
+): NewFeedEvent {
+  const debit = { id, external_id, store, amount: formatMoney(takenCents) };
+  const data = { amount: formatMoney(amountCents), debit, wallet: walletData(wallet.row) };
+  return { type, ...aboutWallet(wallet, madeBy), data };
+}
 
 /** @param amountCents what was granted or voided. */
 export function grantEvent(

@@ -9,8 +9,8 @@ import { type ExpiringReportDto } from './expiring.dto.js';
 import { EXPIRING } from './expiring.js';
 import { summarize } from './wallet-sums.js';
 import { type EntryDto, toWalletDto, unknownCustomer, type WalletDto } from './wallet.dto.js';
-import { type WalletOwner } from './wallet.entity.js';
-import { CREDITS_OF_WALLET, ENTRIES, NO_WALLET, walletOf } from './wallet.list.js';
+import { NO_WALLET, walletOf, type WalletOwner } from './wallet.entity.js';
+import { CREDITS_OF_WALLET, ENTRIES } from './wallet.list.js';
 
 /** A wallet as the operator sees it. */
 type ShownWallet = WalletDto & { time_zone: string; open_credits: number; credits: CreditDto[]; entries: EntryDto[] };

@@ -56,10 +56,11 @@ export interface DatedAmount {
 }
 
 /** The sums of a wallet at an instant, in centavos. */
-export type WalletSums = Pick<Wallet, 'id' | 'availableCents' | 'pendingCents' | 'heldCents' | 'debtCents'>;
+export type WalletSums = Pick<Wallet, 'id' | 'availableCents' | 'pendingCents' | 'heldCents' | 'debtCents' | 'frozen'>;
 
-/** The sums of a wallet, its customer, and the next dates that change them. */
-export interface WalletSummary extends WalletSums {
+/** The sums of a wallet, its customer, whether it is frozen, and the next dates that change the sums. */
+export interface WalletSummary
+  extends WalletSums, Pick<Wallet, 'freezeChangedAt' | 'freezeChangedBy' | 'freezeReason'> {
   document: string;
   nextRelease: DatedAmount | null;
   nextExpiry: DatedAmount | null;

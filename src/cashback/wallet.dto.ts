@@ -1,14 +1,14 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsOptional } from 'class-validator';
+import { IsBoolean, IsOptional } from 'class-validator';
 import { ByDto, byOf } from '../platform/http/by.dto.js';
 import { Column } from '../platform/http/csv.js';
-import { ListQueryDto, PageOf } from '../platform/http/page-query.dto.js';
+import { ListQueryDto, PageOf, PageQueryDto } from '../platform/http/page-query.dto.js';
 import { present } from '../platform/http/present.js';
-import { IsDocument, IsMoney } from '../platform/http/validators.js';
+import { IsDocument, IsMoney, IsQueryWord, IsText } from '../platform/http/validators.js';
 import { ApiId, ApiMoney, InOrder } from '../platform/openapi/decorators.js';
 import { formatMoney } from '../platform/values/money.js';
 import { dayOf } from '../platform/values/time.js';
-import { type CreditDto, type CreditSourceDto } from './credit.dto.js';
+import { type CreditDto, type CreditSourceDto, EntrySourceDto } from './credit.dto.js';
 import { type Credit } from './credit.entity.js';
 import { type Entry, ENTRY_KINDS, type EntryKind } from './entry.entity.js';
 import { type ExternalNames } from './external-names.js';
@@ -99,6 +99,22 @@ export class WalletDto {
   @ApiMoney()
   readonly debt!: string;
 
+  /** Whether orders can redeem only what they hold already. */
+  @ApiProperty({ example: false })
+  readonly frozen!: boolean;
+
+  /** When it was last frozen or unfrozen; null if it never was. */
+  @ApiProperty({ type: String, format: 'date-time', nullable: true, example: null })
+  readonly freeze_changed_at!: Date | null;
+
+  /** Who did that. */
+  @ApiProperty({ type: ByDto, nullable: true, example: null })
+  readonly freeze_changed_by!: ByDto | null;
+
+  /** Why; null, too, after the customer was erased. */
+  @ApiProperty({ type: String, nullable: true, example: null })
+  readonly freeze_reason!: string | null;
+
   /** The pending amount that becomes available next; null if nothing is pending. */
   @ApiProperty({ type: NextReleaseDto, nullable: true })
   readonly next_release!: NextReleaseDto | null;
@@ -106,6 +122,20 @@ export class WalletDto {
   /** The available amount that expires next; null if nothing is available. */
   @ApiProperty({ type: NextExpiryDto, nullable: true })
   readonly next_expiry!: NextExpiryDto | null;
+}
+
+/** Whether to freeze a wallet, for example after an account was stolen. */
+export class FreezeWalletDto {
+  @IsBoolean({ message: 'must be true or false' })
+  @ApiProperty({ example: true })
+  readonly frozen!: boolean;
+
+  /**
+   * Why, for your records: at most 500 characters. Do not write names or addresses.
+   * @example Stolen account
+   */
+  @IsText('reason', 500, true)
+  readonly reason!: string;
 }
 
 /** Filters for customers. */
@@ -146,6 +176,10 @@ export class CustomerDto {
   /** @example "0.00" */
   @ApiMoney()
   readonly debt!: string;
+
+  /** Whether orders can redeem only what they hold already. */
+  @ApiProperty({ example: false })
+  readonly frozen!: boolean;
 
   /** The available amount that expires next; null if nothing is available. */
   @ApiProperty({ type: NextExpiryDto, nullable: true })
@@ -214,9 +248,25 @@ export class EntryDto {
   @ApiProperty({ type: String, nullable: true, example: 'DEV-1' })
   readonly refund_external_id!: string | null;
 
-  /** The credit that the entry changed; null if it changed the debt. */
+  /** The debit that the entry belongs to, if any. */
+  @ApiId({ nullable: true })
+  readonly debit_id!: string | null;
+
+  /** Your ID of that debit. */
+  @ApiProperty({ type: String, nullable: true, example: null })
+  readonly debit_external_id!: string | null;
+
+  /** The credit that the entry changed; null if it changed the debt, and for several credits. */
   @ApiId({ nullable: true })
   readonly credit_id!: string | null;
+
+  /** Where that credit comes from. */
+  @ApiProperty({ type: EntrySourceDto, nullable: true })
+  readonly source!: EntrySourceDto | null;
+
+  /** The number of ledger entries: 1, unless `by=change`. */
+  @ApiProperty({ type: 'integer', example: 1 })
+  readonly lines!: number;
 
   /** The grant that gave the customer this credit; null if an order earned it, or a refund made it as a new credit. */
   @ApiId({ nullable: true })
@@ -226,7 +276,7 @@ export class EntryDto {
   @ApiProperty({ type: String, nullable: true, example: 'SORRY-1' })
   readonly grant_external_id!: string | null;
 
-  /** The reason of that grant, if it has one. */
+  /** The reason of a grant or a debit, on its own entries. */
   @ApiProperty({ type: String, nullable: true, example: 'Late delivery' })
   readonly reason!: string | null;
 
@@ -247,6 +297,14 @@ export class EntryDto {
 /** A page of a wallet's statement, newest first. */
 export class EntryPageDto extends PageOf(EntryDto) {}
 
+/** How to read a statement. */
+export class ListEntriesDto extends PageQueryDto {
+  /** `change`: one line for all credits of one change. A page can be empty although more follow. */
+  @IsOptional()
+  @IsQueryWord(['change'])
+  readonly by?: 'change';
+}
+
 export function toWalletDto(wallet: WalletSummary, timeZone: string): WalletDto {
   const { document, nextRelease: next } = wallet;
   const { id, ...sums } = walletData(wallet);
@@ -254,6 +312,7 @@ export function toWalletDto(wallet: WalletSummary, timeZone: string): WalletDto 
     id,
     document,
     ...sums,
+    ...present(wallet, 'freezeChangedAt', 'freezeChangedBy', 'freezeReason'),
     next_release: next && { ...toNextAmount(next), available_on: dayOf(next.at, timeZone) },
     next_expiry: toNextExpiryDto(wallet.nextExpiry, timeZone),
   };
@@ -288,6 +347,10 @@ export const unknownCustomer = (document: string): WalletDto => ({
   pending: ZERO,
   held: ZERO,
   debt: ZERO,
+  frozen: false,
+  freeze_changed_at: null,
+  freeze_changed_by: null,
+  freeze_reason: null,
   next_release: null,
   next_expiry: null,
 });
@@ -299,23 +362,41 @@ export const nameable = ({ id: creditId, orderId, movedOrderId, refundId }: Cred
   refundId,
 });
 
-export function toEntryDto(entry: Entry, { orders, refunds, grants }: ExternalNames): EntryDto {
-  const { orderId, refundId, creditId } = entry;
+/** Entries of one change as a line: their number, and the sum of their amounts. */
+export type EntryLine = Entry & { lines?: number };
+
+/** The kinds of entries that are a grant's own. */
+const OF_GRANT: readonly EntryKind[] = ['grant', 'void'];
+
+export function toEntryDto(entry: EntryLine, credit: Credit | undefined, names: ExternalNames): EntryDto {
+  const { orders, refunds, grants, debits } = names;
+  const { kind, orderId, refundId, debitId, creditId, lines = 1 } = entry;
   const grant = grants.get(creditId ?? '');
+  const debit = debits.get(debitId ?? '');
+  const reasoned = OF_GRANT.includes(kind) ? grant : kind === 'debit' ? debit : undefined;
   return {
     ...present(entry, 'seq', 'kind', 'amountCents', 'balanceCents', 'debtCents', 'orderId'),
     order_external_id: orders.get(orderId ?? '') ?? null,
     refund_id: refundId,
     refund_external_id: refunds.get(refundId ?? '')?.externalId ?? null,
+    debit_id: debitId,
+    debit_external_id: debit?.externalId ?? null,
     credit_id: creditId,
+    source: credit === undefined ? null : toEntrySourceDto(credit, names),
+    lines,
     grant_id: grant === undefined ? null : creditId,
     grant_external_id: grant?.externalId ?? null,
-    reason: grant?.reason ?? null,
+    reason: reasoned?.reason ?? null,
     ...present(entry, 'effectiveAt', 'createdAt'),
     by: byOf(entry.madeBy),
     store: entry.store,
   };
 }
+
+const toEntrySourceDto = (credit: Credit, names: ExternalNames): EntrySourceDto => {
+  const { reason: _, ...source } = toSourceDto(credit, names);
+  return { ...source, store: credit.store };
+};
 
 export const toCreditDto = (credit: Credit, names: ExternalNames, timeZone: string): CreditDto => ({
   ...present(credit, 'id', 'amountCents', 'remainingCents', 'heldCents'),
@@ -339,6 +420,6 @@ function toSourceDto(credit: Credit, names: ExternalNames): CreditSourceDto {
 
 /** The columns of the list as CSV. */
 export const CUSTOMER_COLUMNS: readonly Column[] = [
-  ...(['document', 'available', 'pending', 'held', 'debt', 'next_expiry.amount', 'next_expiry.expires_on'] as const),
-  ...(['last_order_at', 'wallet_id'] as const),
+  ...(['document', 'available', 'pending', 'held', 'debt', 'frozen', 'next_expiry.amount'] as const),
+  ...(['next_expiry.expires_on', 'last_order_at', 'wallet_id'] as const),
 ];

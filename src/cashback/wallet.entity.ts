@@ -1,6 +1,18 @@
-import { Column, Entity, ForeignKey, Index } from 'typeorm';
+import { Column, Entity, type EntityManager, ForeignKey, In, Index } from 'typeorm';
 import { Merchant } from '../merchants/merchant.entity.js';
-import { CentsColumn, IdColumn, InstantColumn, PrimaryId, WordColumn } from '../platform/database/columns.js';
+import { ALL_MERCHANTS } from '../platform/database/by-merchant.js';
+import {
+  BooleanColumn,
+  ByColumn,
+  CentsColumn,
+  IdColumn,
+  InstantColumn,
+  PrimaryId,
+  TextColumn,
+  WordColumn,
+} from '../platform/database/columns.js';
+import type { By } from '../platform/values/caller.js';
+import { notFound } from '../platform/values/problem.js';
 
 /** A customer of a merchant. */
 export interface WalletOwner {
@@ -58,10 +70,49 @@ export class Wallet {
   @InstantColumn('available_until')
   availableUntil!: Date;
 
+  /** Whether no order can hold or redeem more of it. */
+  @BooleanColumn('frozen', { default: 0 })
+  frozen!: boolean;
+
+  /** When it was last frozen or unfrozen, by whom and why; null if it never was. */
+  @InstantColumn('freeze_changed_at', { nullable: true })
+  freezeChangedAt!: Date | null;
+
+  @ByColumn('freeze_changed_by', { nullable: true })
+  freezeChangedBy!: By;
+
+  @TextColumn('freeze_reason', 500)
+  freezeReason!: string | null;
+
   /** Number of the last entry of the statement. */
   @Column({ name: 'last_seq', type: 'bigint' })
   lastSeq!: number;
 
   @InstantColumn('created_at')
   createdAt!: Date;
+}
+
+export const NO_WALLET = 'no wallet has this ID';
+
+/** @throws Problem not_found. */
+export async function walletOf(manager: EntityManager, where: { id: string; merchantId?: string }): Promise<Wallet> {
+  const wallet = await manager.findOne(Wallet, {
+    where,
+    ...(where.merchantId === undefined && { comment: ALL_MERCHANTS }),
+  });
+  if (wallet === null) throw notFound(NO_WALLET);
+  return wallet;
+}
+
+/** Returns the documents of the customers of rows, by the ID of their wallets. */
+export async function readDocuments(
+  { manager, merchantId }: { manager: EntityManager; merchantId: string },
+  rows: readonly { walletId: string }[],
+): Promise<ReadonlyMap<string, string>> {
+  const ids = rows.map(({ walletId }) => walletId);
+  const wallets = await manager.find(Wallet, {
+    select: { id: true, document: true },
+    where: { merchantId, id: In(ids) },
+  });
+  return new Map(wallets.map(({ id, document }) => [id, document]));
 }

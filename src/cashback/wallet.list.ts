@@ -1,57 +1,71 @@
-import { type EntityManager } from 'typeorm';
-import { ALL_MERCHANTS } from '../platform/database/by-merchant.js';
+import { type EntityManager, In } from 'typeorm';
 import { list, type PageRequest } from '../platform/database/lists.js';
 import { type ListOf } from '../platform/database/reads.js';
-import { notFound } from '../platform/values/problem.js';
 import { type CreditDto } from './credit.dto.js';
 import { Credit } from './credit.entity.js';
 import { Entry } from './entry.entity.js';
+import { lastOfChanges, toChanges } from './changes.js';
 import { readNames } from './external-names.js';
-import { type EntryDto, nameable, toCreditDto, toEntryDto } from './wallet.dto.js';
-import { Wallet } from './wallet.entity.js';
+import { type EntryDto, type EntryLine, nameable, toCreditDto, toEntryDto } from './wallet.dto.js';
+import { walletOf } from './wallet.entity.js';
 
-export const NO_WALLET = 'no wallet has this ID';
-
-/** @throws Problem not_found. */
-export async function walletOf(manager: EntityManager, where: { id: string; merchantId?: string }): Promise<Wallet> {
-  const wallet = await manager.findOne(Wallet, {
-    where,
-    ...(where.merchantId === undefined && { comment: ALL_MERCHANTS }),
-  });
-  if (wallet === null) throw notFound(NO_WALLET);
-  return wallet;
-}
+type EntriesRequest = PageRequest & { walletId: string; by?: 'change' };
 
 /** The statement of a wallet, newest first. @throws Problem not_found, also for a wallet of another merchant. */
-export const ENTRIES: ListOf<PageRequest & { walletId: string }, EntryDto> = async ({ manager, merchantId, query }) => {
+export const ENTRIES: ListOf<EntriesRequest, EntryDto> = async (asked) => {
+  const { manager, merchantId, query } = asked;
   const { id } = await walletOf(manager, { id: query.walletId, merchantId });
+  const byChange = query.by === 'change';
   return list({
-    name: `entries ${id}`,
+    name: `${byChange ? 'changes' : 'entries'} ${id}`,
     entity: Entry,
     isSmall: true,
     number: 'seq',
     order: 'DESC',
     ranges: [{ index: 'PRIMARY', prefix: [['wallet_id = ?', id]] }],
+    ...(byChange && { select: (found) => lastOfChanges(asked, id, found) }),
     present: async (entries) => {
-      const names = await readNames(manager, merchantId, entries);
-      return entries.map((entry) => toEntryDto(entry, names));
+      const lines = byChange ? await toChanges(asked, id, entries) : entries;
+      return toEntryDtos(manager, merchantId, lines);
     },
   });
 };
 
-/** The open credits of a wallet, earliest expiry first. @throws Problem not_found, also for one of another merchant. */
-export const CREDITS_OF_WALLET: ListOf<PageRequest & { walletId: string }, CreditDto> = async (asked) => {
+/** Builds the responses for ledger entries of a merchant. */
+export async function toEntryDtos(
+  manager: EntityManager,
+  merchantId: string,
+  entries: readonly EntryLine[],
+): Promise<EntryDto[]> {
+  const ids = entries.flatMap(({ creditId }) => creditId ?? []);
+  const credits = await manager.findBy(Credit, { merchantId, id: In([...new Set(ids)]) });
+  const names = await readNames(manager, merchantId, [...entries, ...credits.map(nameable)]);
+  const byId = new Map(credits.map((credit) => [credit.id, credit]));
+  return entries.map((entry) => toEntryDto(entry, byId.get(entry.creditId ?? ''), names));
+}
+
+type CreditsRequest = PageRequest & { walletId: string; status?: 'open' | 'all' };
+
+/** The credits of a wallet, earliest expiry first. @throws Problem not_found, also for one of another merchant. */
+export const CREDITS_OF_WALLET: ListOf<CreditsRequest, CreditDto> = async (asked) => {
   const { manager, merchantId, query, timeZone, now } = asked;
   const { id } = await walletOf(manager, { id: query.walletId, merchantId });
+  const isOpen = query.status !== 'all';
   return list({
-    name: `credits ${id}`,
+    name: `${isOpen ? 'credits' : 'all credits'} ${id}`,
     entity: Credit,
     isSmall: true,
     instant: 'expires_at',
     number: 'seq',
     order: 'ASC',
-    ranges: [{ index: 'ix_cashback_credits_expiry', prefix: [['wallet_id = ?', id], ['is_open = 1']] }],
-    period: { from: now.getTime() + 1, to: Infinity },
+    ranges: (isOpen ? [1] : [0, 1]).map((one) => ({
+      index: 'ix_cashback_credits_expiry',
+      prefix: [
+        ['wallet_id = ?', id],
+        ['is_open = ?', one],
+      ],
+    })),
+    ...(isOpen && { period: { from: now.getTime() + 1, to: Infinity } }),
     present: async (credits) => {
       const names = await readNames(manager, merchantId, credits.map(nameable));
       return credits.map((credit) => toCreditDto(credit, names, timeZone));

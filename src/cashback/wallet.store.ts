@@ -15,7 +15,7 @@ import { WalletAggregate } from './wallet-aggregate.js';
 import { loadClaims, loadHolds, loadRefundable, type OrderOfCredits } from './wallet-credits.js';
 import { aboutWallet, walletData } from './wallet-events.js';
 import { bringUpToDate, NEVER, NEXT_CHANGE, nextChangeParameters, type WalletSums } from './wallet-sums.js';
-import { ownerKey, Wallet, type WalletOwner } from './wallet.entity.js';
+import { ownerKey, Wallet, walletOf, type WalletOwner } from './wallet.entity.js';
 
 /** A customer whose wallet to lock, and what a use case of an order needs of it. */
 export interface WalletToLock extends WalletOwner {
@@ -80,6 +80,17 @@ export class WalletStore {
     if (existing !== undefined) return existing;
     await this.#insert(manager, [owner]);
     return (await find())!;
+  }
+
+  /** Locks a wallet by its ID. @throws Problem not_found, also for one of another merchant. */
+  async lockById(manager: EntityManager, merchantId: string, id: string): Promise<WalletAggregate> {
+    // An erasure can replace the document before the wallet is locked.
+    for (;;) {
+      const { document } = await walletOf(manager, { id, merchantId });
+      const owner = { merchantId, document };
+      const wallet = (await this.lockAll(manager, [owner])).wallets.get(ownerKey(owner));
+      if (wallet?.row.id === id) return wallet;
+    }
   }
 
   /**
@@ -278,6 +289,10 @@ function newWallet({ merchantId, document }: WalletOwner, now: Date): Wallet {
     availableCents: 0,
     pendingCents: 0,
     heldCents: 0,
+    frozen: false,
+    freezeChangedAt: null,
+    freezeChangedBy: null,
+    freezeReason: null,
     availableAsOf: now,
     availableUntil: NEVER,
     lastSeq: 0,

@@ -1,20 +1,31 @@
-import { Body, Get, HttpCode, Post, Query } from '@nestjs/common';
+import { Body, Get, HttpCode, Post, Put, Query, Res } from '@nestjs/common';
+import { type Response } from 'express';
 import { Reads } from '../platform/database/reads.js';
-import { Heavy } from '../platform/http/admission.js';
-import { IdParam, MerchantController, MerchantId, Requires } from '../platform/http/decorators.js';
-import { PageQueryDto } from '../platform/http/page-query.dto.js';
+import { Heavy, LocksRows } from '../platform/http/admission.js';
+import { answer } from '../platform/http/app-request.js';
+import { CurrentCaller, IdParam, MerchantController, MerchantId, Requires } from '../platform/http/decorators.js';
 import { ListFile } from '../platform/http/response.interceptor.js';
-import { ApiProblems } from '../platform/openapi/decorators.js';
-import { CREDIT_COLUMNS, CreditPageDto, CustomerCreditPageDto, ListCreditsDto } from './credit.dto.js';
+import { ApiProblems, ApiReplays } from '../platform/openapi/decorators.js';
+import { type Caller } from '../platform/values/caller.js';
+import {
+  CREDIT_COLUMNS,
+  CreditPageDto,
+  CustomerCreditPageDto,
+  ListCreditsDto,
+  ListWalletCreditsDto,
+} from './credit.dto.js';
 import { CREDITS } from './credits.list.js';
 import { CUSTOMERS } from './customers.list.js';
 import { ExpiringReportDto, WalletExpiringQueryDto } from './expiring.dto.js';
+import { FreezesService } from './freezes.service.js';
 import { WalletReadsService } from './wallet-reads.service.js';
 import {
   CUSTOMER_COLUMNS,
   CustomerPageDto,
   EntryPageDto,
+  FreezeWalletDto,
   ListCustomersDto,
+  ListEntriesDto,
   SearchWalletDto,
   WalletDto,
 } from './wallet.dto.js';
@@ -65,6 +76,7 @@ export class CustomersController {
 export class WalletsController {
   constructor(
     private readonly wallets: WalletReadsService,
+    private readonly freezes: FreezesService,
     private readonly reads: Reads,
   ) {}
 
@@ -92,11 +104,31 @@ export class WalletsController {
   }
 
   /**
-   * List a wallet's open credits
+   * Freeze or unfreeze a wallet
+   *
+   * @remarks Of a frozen wallet, orders redeem what they hold already, and nothing more: `limited_by` is `frozen`. It
+   * still earns and is granted cashback, and can be debited. What the wallet is already changes nothing.
+   */
+  @Put(':id/freeze')
+  @Requires('customers')
+  @LocksRows()
+  @ApiReplays()
+  @ApiProblems.read('validation_failed')
+  async freezeWallet(
+    @CurrentCaller() caller: Caller,
+    @IdParam('The wallet') id: string,
+    @Body() body: FreezeWalletDto,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<WalletDto> {
+    return answer(response, await this.freezes.set(caller, id, body));
+  }
+
+  /**
+   * List a wallet's credits
    *
    * @remarks Returns the credits of which something remains that is not held, earliest expiry first, pending ones
    * included: how much expires when, and where it came from. What remains of all of them, less what is held, is the
-   * available and the pending balance.
+   * available and the pending balance. With `status=all`, also those that are spent or have expired.
    */
   @Get(':id/credits')
   @Heavy()
@@ -104,7 +136,7 @@ export class WalletsController {
   listWalletCredits(
     @MerchantId() merchantId: string,
     @IdParam('The wallet') id: string,
-    @Query() query: PageQueryDto,
+    @Query() query: ListWalletCreditsDto,
   ): Promise<CreditPageDto> {
     return this.reads.page(merchantId, { ...query, walletId: id }, CREDITS_OF_WALLET);
   }
@@ -129,7 +161,8 @@ export class WalletsController {
   /**
    * Read a wallet's statement
    *
-   * @remarks Returns the wallet's ledger entries with kind, amount, order and running balance, newest first.
+   * @remarks Returns the wallet's ledger entries with kind, amount, order and running balance, newest first. With
+   * `by=change`, all credits of one change are one line.
    */
   @Get(':id/entries')
   @Heavy()
@@ -137,7 +170,7 @@ export class WalletsController {
   listWalletEntries(
     @MerchantId() merchantId: string,
     @IdParam('The wallet') id: string,
-    @Query() query: PageQueryDto,
+    @Query() query: ListEntriesDto,
   ): Promise<EntryPageDto> {
     return this.reads.page(merchantId, { ...query, walletId: id }, ENTRIES);
   }

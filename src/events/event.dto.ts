@@ -1,6 +1,7 @@
 import { type Type } from '@nestjs/common';
 import { ApiProperty, OmitType, PickType } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
+import { DebitDto } from '../cashback/debit.dto.js';
 import { GrantDto } from '../cashback/grant.dto.js';
 import { WalletDto } from '../cashback/wallet.dto.js';
 import { OrderDto, ToReceiveDto, ToRedeemDto } from '../orders/order.dto.js';
@@ -71,9 +72,19 @@ const GRANT = [
 @InOrder(...GRANT)
 class EventGrantDto extends PickType(GrantDto, GRANT) {}
 
+const DEBIT = ['id', 'external_id', 'store', 'amount', 'reason', 'metadata'] as const;
+
+/** The debit of an event, with its current reason and metadata. */
+@InOrder(...DEBIT)
+class EventDebitDto extends PickType(DebitDto, DEBIT) {}
+
+/** The refund of an event, with its current reason and metadata. */
+@InOrder(RefundDto)
+export class EventRefundDto extends OmitType(RefundDto, ['voidable']) {}
+
 /** The customer's wallet as it was then. */
-@InOrder('id', 'document', 'available', 'pending', 'held', 'debt')
-class EventWalletDto extends PickType(WalletDto, ['available', 'pending', 'held', 'debt']) {
+@InOrder('id', 'document', 'available', 'pending', 'held', 'debt', 'frozen')
+class EventWalletDto extends PickType(WalletDto, ['available', 'pending', 'held', 'debt', 'frozen']) {
   @ApiId()
   readonly id!: string;
 
@@ -90,7 +101,8 @@ class OfWallet {
 
 class AmountData extends OfWallet {
   /**
-   * The amount that was granted or voided, or the sum of what became available, expired, or expires on that day.
+   * The amount that was granted, voided, debited or given back, or the sum of what became available, expired, or
+   * expires on that day.
    * @example "80.00"
    */
   @ApiMoney()
@@ -108,11 +120,11 @@ class OrderChangedData extends OfWallet {
   readonly order!: OrderDto;
 }
 
-/** The order after the refund. */
+/** The order after the refund, or after it was undone. */
 @InOrder('order', 'refund')
 export class OrderRefundedData extends OfWallet {
   readonly order!: OrderDto;
-  readonly refund!: RefundDto;
+  readonly refund!: EventRefundDto;
 }
 
 /** The order with its new customer, and the wallet of the customer before. */
@@ -126,6 +138,14 @@ export class CustomerChangedData extends OfWallet {
 export class GrantData extends AmountData {
   readonly grant!: EventGrantDto;
 }
+
+@InOrder('amount', 'debit')
+export class DebitData extends AmountData {
+  readonly debit!: EventDebitDto;
+}
+
+/** The wallet after it was frozen or unfrozen. */
+class FreezeData extends OfWallet {}
 
 @InOrder('amount', 'available_at', 'available_on')
 export class CashbackAvailableData extends AmountData {
@@ -176,13 +196,18 @@ const EVENT_DATA = {
   'order.completed': OrderChangedData,
   'order.cancelled': OrderChangedData,
   'order.refunded': OrderRefundedData,
+  'order.refund_voided': OrderRefundedData,
   'order.customer_changed': CustomerChangedData,
   'cashback.granted': GrantData,
   'cashback.voided': GrantData,
+  'cashback.debited': DebitData,
+  'cashback.debit_voided': DebitData,
   'cashback.available': CashbackAvailableData,
   'cashback.expiring': CashbackExpiringData,
   'cashback.expired': CashbackExpiredData,
   'wallet.debt_changed': DebtChangedData,
+  'wallet.frozen': FreezeData,
+  'wallet.unfrozen': FreezeData,
 } as const satisfies Record<FeedEventType, Type>;
 
 export type EventData = InstanceType<(typeof EVENT_DATA)[FeedEventType]>;

@@ -1,15 +1,15 @@
 import { type EntityManager, In } from 'typeorm';
 import { Credit } from '../cashback/credit.entity.js';
+import { Debit } from '../cashback/debit.entity.js';
 import { Grant } from '../cashback/grant.entity.js';
 import { Wallet } from '../cashback/wallet.entity.js';
 import { OrderDto, toItemDto } from '../orders/order.dto.js';
 import { Order } from '../orders/order.entity.js';
-import { RefundDto } from '../orders/refund.dto.js';
 import { Refund } from '../orders/refund.entity.js';
 import { firstMebibyte } from '../platform/database/lists.js';
 import { byOf } from '../platform/http/by.dto.js';
 import type { WalletData } from '../platform/values/domain-event.js';
-import type { EventData, EventDto } from './event.dto.js';
+import { type EventData, type EventDto, EventRefundDto } from './event.dto.js';
 import type { FeedEvent } from './event.entity.js';
 
 /**
@@ -62,6 +62,7 @@ interface Added {
   wallets: Map<string, Wallet>;
   credits: Map<string, Credit>;
   grants: Map<string, Grant>;
+  debits: Map<string, Debit>;
 }
 
 async function readAdded(manager: EntityManager, merchantId: string, events: readonly FeedEvent[]): Promise<Added> {
@@ -74,12 +75,15 @@ async function readAdded(manager: EntityManager, merchantId: string, events: rea
     ...('previous_wallet' in data ? [data.previous_wallet.id] : []),
   ]);
   const creditIds = dataOfAll.flatMap((data) => ('grant' in data ? data.grant.id : []));
+  const debitIds = dataOfAll.flatMap((data) => ('debit' in data ? data.debit.id : []));
   const orders = orderIds.length === 0 ? [] : await manager.find(Order, { select: ORDER, where: where(orderIds) });
   const refunds = refundIds.length === 0 ? [] : await manager.findBy(Refund, where(refundIds));
   const wallets = await manager.find(Wallet, { select: { id: true, document: true }, where: where(walletIds) });
   const credits = creditIds.length === 0 ? [] : await manager.findBy(Credit, where(creditIds));
   const grants = creditIds.length === 0 ? [] : await manager.findBy(Grant, { merchantId, creditId: In(creditIds) });
+  const debits = debitIds.length === 0 ? [] : await manager.findBy(Debit, where(debitIds));
   return {
+    debits: new Map(debits.map((debit) => [debit.id, debit])),
     orders: new Map(orders.map((order) => [order.id, order])),
     refunds: new Map(refunds.map((refund) => [refund.id, refund])),
     wallets: new Map(wallets.map((wallet) => [wallet.id, wallet])),
@@ -111,14 +115,20 @@ function dataOf({ data, madeBy }: FeedEvent, added: Added): EventData {
     const grant = { ...data.grant, reason: added.credits.get(id)!.reason, metadata: metadata ?? {} };
     return { ...data, grant, wallet };
   }
+  if ('debit' in data) {
+    const { reason, metadata } = added.debits.get(data.debit.id)!;
+    return { ...data, debit: { ...data.debit, reason, metadata: metadata ?? {} }, wallet };
+  }
   if (!('order' in data)) return { ...data, wallet };
   const order = withAdded(data.order, added);
   if ('previous_wallet' in data) return { ...data, order, wallet, previous_wallet: walletOf(data.previous_wallet) };
   if (!('refund' in data)) return { ...data, order, wallet };
-  const { returned, reason, metadata } = added.refunds.get(data.refund.id)!;
+  const { returned, reason, metadata, createdBy, voidReason } = added.refunds.get(data.refund.id)!;
   const { items, rest } = returned ?? { items: [], rest: false };
-  const told = { items, rest, reason, metadata: metadata ?? {}, created_by: byOf(madeBy) };
-  return { ...data, order, refund: Object.assign(new RefundDto(), data.refund, told), wallet };
+  const isVoided = data.refund.voided_at !== null;
+  const voided = { voided_by: isVoided ? byOf(madeBy) : null, void_reason: isVoided ? voidReason : null };
+  const told = { items, rest, reason, metadata: metadata ?? {}, created_by: byOf(createdBy), ...voided };
+  return { ...data, order, refund: Object.assign(new EventRefundDto(), data.refund, told), wallet };
 }
 
 type Dated = Pick<OrderDto, 'id' | 'completed_at' | 'cancelled_at' | 'customer_changed_at'>;

@@ -51,6 +51,10 @@ export class Merchant {
   @Column({ name: 'policy', type: 'json', transformer: policyTransformer })
   policy!: Policy;
 
+  /** Increases with each change of the policy. */
+  @Column({ name: 'policy_version', type: 'int', default: 1 })
+  policyVersion!: number;
+
   @InstantColumn('created_at')
   createdAt!: Date;
 }

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type EntityManager, IsNull, MoreThanOrEqual } from 'typeorm';
 import { type TimeZones } from '../platform/database/reads.js';
+import { Config } from '../platform/config/config.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { newId } from '../platform/values/ids.js';
 import { notFound, type Problem, validationFailed } from '../platform/values/problem.js';
@@ -36,11 +37,12 @@ export class MerchantsService implements TimeZones {
   constructor(
     private readonly unitOfWork: UnitOfWork,
     private readonly clock: Clock,
+    private readonly config: Config,
   ) {}
 
   async create(name: string, policy: Partial<Policy>): Promise<Merchant> {
     const now = this.clock.now();
-    const merchant = { id: newId(now), name, policy: policyFrom(policy), createdAt: now };
+    const merchant = { id: newId(now), name, policy: policyFrom(policy), policyVersion: 1, createdAt: now };
     refuseContradiction(merchant.policy);
     await this.unitOfWork.transaction(async (manager) => {
       await manager.insert(Merchant, merchant);
@@ -48,7 +50,7 @@ export class MerchantsService implements TimeZones {
       await manager.insert(EventFeed, { merchantId, lastSequence: 0, oldestSequence: 1, keptSince: now });
       await manager.insert(LedgerPosition, { merchantId, summedUntil: new Date(0), dueAt: now });
     });
-    return merchant;
+    return { ...merchant, policy: this.#inForce(merchant.policy) };
   }
 
   async select(id: string | undefined): Promise<Merchant[]> {
@@ -144,13 +146,19 @@ export class MerchantsService implements TimeZones {
   }
 
   async #read(id: string): Promise<Rules> {
-    const { policy } = await this.get(id);
+    const { policy: own } = await this.get(id);
+    const policy = this.#inForce(own);
     const today = dayOf(this.clock.now(id), policy.timeZone);
     const where = { merchantId: id, throughDay: MoreThanOrEqual(today) };
     const versions = await this.unitOfWork.statement((manager) =>
       manager.find(PolicyVersion, { where, order: { fromDay: 'ASC' } }),
     );
     return { policy, versions: versions.map((version) => dated(version, policy.timeZone)) };
+  }
+
+  /** What the operator requires of all merchants holds, too. */
+  #inForce(policy: Policy): Policy {
+    return { ...policy, documentCheckDigits: policy.documentCheckDigits || this.config.DOCUMENT_CHECK_DIGITS };
   }
 
   async get(id: string): Promise<Merchant> {

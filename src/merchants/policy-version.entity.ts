@@ -1,5 +1,14 @@
 import { Column, Entity, ForeignKey, PrimaryColumn } from 'typeorm';
-import { ASCII, InstantColumn, PrimaryId, WordColumn } from '../platform/database/columns.js';
+import {
+  ASCII,
+  ByColumn,
+  IdColumn,
+  InstantColumn,
+  PrimaryId,
+  TextColumn,
+  WordColumn,
+} from '../platform/database/columns.js';
+import type { By } from '../platform/values/caller.js';
 import { addDays, after, MINUTE_MS, startOfDay } from '../platform/values/time.js';
 import { Merchant } from './merchant.entity.js';
 import type { Policy } from './policy.js';
@@ -33,6 +42,19 @@ export class PolicyVersion {
   /** When it ends, if that was decided after it began; otherwise null. */
   @InstantColumn('ended_at', { nullable: true })
   endedAt!: Date | null;
+
+  /** What names it over HTTP; null for rules that the operator stored without a name. */
+  @IdColumn('id', { nullable: true })
+  id?: string | null;
+
+  @TextColumn('name', 100)
+  name?: string | null;
+
+  @ByColumn('created_by', { nullable: true })
+  createdBy?: By;
+
+  @ByColumn('ended_by', { nullable: true })
+  endedBy?: By;
 }
 
 /** When a version is valid: from `beginsAt` until just before `endsAt`. */

@@ -1,5 +1,4 @@
 import { Get } from '@nestjs/common';
-import { Config } from '../platform/config/config.js';
 import { MerchantController, MerchantId, Requires } from '../platform/http/decorators.js';
 import { ApiProblems } from '../platform/openapi/decorators.js';
 import { Clock } from '../platform/values/time.js';
@@ -10,7 +9,6 @@ import { type CurrentPolicyDto, toPolicyDto, toUpcomingDto } from './policy.dto.
 export class PolicyController {
   constructor(
     private readonly merchants: MerchantsService,
-    private readonly config: Config,
     private readonly clock: Clock,
   ) {}
 
@@ -30,9 +28,9 @@ export class PolicyController {
     const running = versions.find(({ beginsAt }) => beginsAt <= now);
     const upcoming = versions.filter(({ beginsAt }) => beginsAt > now);
     return {
-      ...toPolicyDto({ ...policy, ...running?.changes }, this.config),
+      ...toPolicyDto({ ...policy, ...running?.changes }),
       campaign: running === undefined ? null : { from: running.fromDay, through: running.throughDay },
-      base: toPolicyDto(policy, this.config),
+      base: toPolicyDto(policy),
       upcoming: upcoming.map(toUpcomingDto),
     };
   }

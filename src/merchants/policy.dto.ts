@@ -1,7 +1,6 @@
 import { type Type } from '@nestjs/common';
 import { ApiProperty, OmitType, PartialType } from '@nestjs/swagger';
 import { IsOptional, isTimeZone } from 'class-validator';
-import { type Config } from '../platform/config/config.js';
 import { memberOf, type Presented } from '../platform/http/present.js';
 import { moneyFault, rule } from '../platform/http/validators.js';
 import { InOrder } from '../platform/openapi/decorators.js';
@@ -61,6 +60,8 @@ const integerFault =
 const zoneFault: FaultOf = (value) =>
   typeof value === 'string' && isTimeZone(value) ? undefined : 'must be an IANA time zone, such as "America/Sao_Paulo"';
 
+const flagFault: FaultOf = (value) => (typeof value === 'boolean' ? undefined : 'must be true or false');
+
 const KINDS: Record<Rule['kind'], Kind> = {
   rate: { faultOf: () => rateFault, read: parseRate, show: formatRate, schema: { type: String } },
   rates: {
@@ -76,6 +77,7 @@ const KINDS: Record<Rule['kind'], Kind> = {
     schema: { type: String, pattern: AMOUNT_PATTERN.source },
   },
   integer: { faultOf: integerFault, read: asIs, show: asIs, schema: { type: 'integer' } },
+  flag: { faultOf: () => flagFault, read: asIs, show: asIs, schema: { type: Boolean } },
   time_zone: { faultOf: () => zoneFault, read: asIs, show: asIs, schema: { type: String } },
 };
 
@@ -102,13 +104,7 @@ for (const [name, rule] of RULE_ENTRIES) {
 
 /** The cashback rules of a merchant. Rates and shares are decimal strings: "0.05" is 5 %. */
 @InOrder()
-export class PolicyDto extends RulesDto {
-  /**
-   * Whether a document with wrong check digits is refused. The operator of the service decides it for all merchants.
-   * @example false
-   */
-  readonly document_check_digits!: boolean;
-}
+export class PolicyDto extends RulesDto {}
 
 /** Lets callers send rules: validates each member of a DTO that is named like a rule. All are optional. */
 export function AcceptsRules(): ClassDecorator {
@@ -185,8 +181,5 @@ export const toUpcomingDto = ({ fromDay, throughDay, beginsAt, changes }: DatedV
   changes: toMembers(changes),
 });
 
-/** Builds the response for a policy, with the setting that is the same for all merchants. */
-export const toPolicyDto = (policy: Policy, { DOCUMENT_CHECK_DIGITS }: Config): PolicyDto => ({
-  ...(toMembers(policy) as Members),
-  document_check_digits: DOCUMENT_CHECK_DIGITS,
-});
+/** Builds the response for a policy. */
+export const toPolicyDto = (policy: Policy): PolicyDto => toMembers(policy) as Members;

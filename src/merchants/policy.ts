@@ -5,6 +5,7 @@ interface Values {
   rates: Record<string, number>;
   money: number;
   integer: number;
+  flag: boolean;
   time_zone: string;
 }
 
@@ -92,6 +93,12 @@ export const RULES = {
     kind: 'time_zone',
     default: 'America/Sao_Paulo',
     says: 'The IANA time zone in which calendar days begin.',
+    isDated: false,
+  },
+  documentCheckDigits: {
+    kind: 'flag',
+    default: false,
+    says: 'Whether a new customer needs a document with correct check digits. The operator can decide it for all merchants.',
     isDated: false,
   },
 } as const satisfies Record<string, Rule>;

@@ -65,6 +65,9 @@ const anInstant = textThat(isInstant, 'It must be an instant such as 2026-11-20T
 
 export const instant = (text: string): Date => new Date(anInstant(text));
 
+export const flag = (text: string): boolean =>
+  textThat((given) => given === 'true' || given === 'false', 'It must be true or false.')(text) === 'true';
+
 export const email = textThat((text) => isEmail(text), 'It must be an email address.');
 
 export const timeZone = textThat(isTimeZone, 'It must be an IANA time zone, such as America/Sao_Paulo.');

@@ -67,13 +67,13 @@ async function grantCredits(
   services: INestApplicationContext,
   { merchantId, file, isDryRun }: Import,
 ): Promise<ImportReport> {
-  const [config, grants] = [services.get(Config), services.get(GrantsService)];
+  const grants = services.get(GrantsService);
   const { policy } = await services.get(MerchantsService).get(merchantId);
   // Only the whole file tells that no text in quotes is read as lines.
   for await (const record of recordsOf(createReadStream(file))) void record;
   const { size } = await stat(file);
   const stream = createReadStream(file);
-  const lines = creditsOf(stream, new RequestValidationPipe(config));
+  const lines = creditsOf(stream, new RequestValidationPipe());
   const report = new ImportReport(policy, isDryRun);
   const progress = new Progress();
   const failures: unknown[] = [];
@@ -90,7 +90,7 @@ async function grantCredits(
       progress.show(() => `${Math.floor((100 * stream.bytesRead) / Math.max(size, 1))} % read: ${report.sentence}`);
     }
   };
-  const lanes = Math.min(LANES, config.DATABASE_POOL_SIZE);
+  const lanes = Math.min(LANES, services.get(Config).DATABASE_POOL_SIZE);
   await Promise.all(Array.from({ length: lanes }, () => lane().catch((error: unknown) => failures.push(error))));
   stream.destroy();
   progress.end();

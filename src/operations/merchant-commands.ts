@@ -9,6 +9,7 @@ import {
   day,
   earnRate,
   type EarnRates,
+  flag,
   merchantName,
   money,
   orNone,
@@ -139,6 +140,7 @@ const PARSERS: Record<
   rate: ['<rate>', () => rate],
   money: ['<amount>', () => money],
   integer: ['<n>', ({ range: [low, high] = [0, Infinity] }) => wholeNumber(low, high)],
+  flag: ['<true|false>', () => flag],
   time_zone: ['<zone>', () => timeZone],
 };
 

@@ -1,13 +1,16 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { ValidateBy, type ValidationArguments } from 'class-validator';
 import { CreditDto } from '../cashback/credit.dto.js';
+import { DebitDto } from '../cashback/debit.dto.js';
 import { GrantDto } from '../cashback/grant.dto.js';
 import { EntryDto, WalletDto } from '../cashback/wallet.dto.js';
 import { EventDto } from '../events/event.dto.js';
 import { OrderDto } from '../orders/order.dto.js';
 import { RefundDto } from '../orders/refund.dto.js';
+import { Converted } from '../platform/http/to-dto.js';
 import { IsDocument } from '../platform/http/validators.js';
 import { ApiId, InOrder } from '../platform/openapi/decorators.js';
+import { bareDocument } from '../platform/values/document.js';
 
 /** The customer to export. It is in the body, because a URL must not contain a document. */
 export class ExportCustomerDto {
@@ -40,6 +43,7 @@ export class EraseCustomerDto {
       defaultMessage: () => 'must be the document again: an erasure cannot be undone',
     },
   })
+  @Converted((value) => (typeof value === 'string' ? bareDocument(value) : value))
   @ApiProperty({ type: String })
   readonly confirm!: string;
 }
@@ -59,6 +63,7 @@ export class CustomerExportDto {
   readonly credits!: CreditDto[];
 
   readonly grants!: GrantDto[];
+  readonly debits!: DebitDto[];
 
   /** The statement. */
   readonly entries!: EntryDto[];

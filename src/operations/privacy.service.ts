@@ -2,13 +2,16 @@ import { Injectable } from '@nestjs/common';
 import { type EntityManager, In } from 'typeorm';
 import { availableOf } from '../cashback/balances.service.js';
 import { Credit } from '../cashback/credit.entity.js';
+import { toDebitDto } from '../cashback/debit.dto.js';
+import { Debit } from '../cashback/debit.entity.js';
 import { Entry } from '../cashback/entry.entity.js';
 import { readNames } from '../cashback/external-names.js';
 import { toGrantDto } from '../cashback/grant.dto.js';
 import { readGrantStates } from '../cashback/grants.service.js';
 import { summarize } from '../cashback/wallet-sums.js';
-import { nameable, toCreditDto, toEntryDto, toWalletDto, unknownCustomer } from '../cashback/wallet.dto.js';
+import { nameable, toCreditDto, toWalletDto, unknownCustomer } from '../cashback/wallet.dto.js';
 import { Wallet, type WalletOwner } from '../cashback/wallet.entity.js';
+import { toEntryDtos } from '../cashback/wallet.list.js';
 import { type EventDto } from '../events/event.dto.js';
 import { FeedEvent } from '../events/event.entity.js';
 import { toEventDtos } from '../events/event.mapper.js';
@@ -17,6 +20,7 @@ import { type Erasure, ErasureService } from '../orders/erasure.service.js';
 import { toOrderDto } from '../orders/order.dto.js';
 import { Order } from '../orders/order.entity.js';
 import { toRefundDto } from '../orders/refund.dto.js';
+import { readVoidable } from '../orders/refund-voids.js';
 import { Refund } from '../orders/refund.entity.js';
 import { type Asked, Reads } from '../platform/database/reads.js';
 import { chunks } from '../platform/database/rows.js';
@@ -64,16 +68,20 @@ export class PrivacyService {
 }
 
 async function ordersOf(
-  { manager, merchantId, query: owner, now }: Asked<WalletOwner>,
+  asked: Asked<WalletOwner>,
   orders: readonly Order[],
 ): Promise<Pick<CustomerExportDto, 'orders' | 'refunds'>> {
+  const { manager, merchantId, query: owner, now } = asked;
   const ids = orders.map(({ id }) => id);
   const refunds = await inBatches(ids, (some) => manager.findBy(Refund, { merchantId, orderId: In(some) }));
   const available = (await availableOf(manager, [owner], now))(owner);
+  const voidable = await readVoidable(asked, refunds);
   const externalIds = new Map(orders.map(({ id, externalId }) => [id, externalId]));
   return {
     orders: orders.map((order) => toOrderDto(order, available, now)),
-    refunds: inOrder(refunds).map((refund) => toRefundDto(refund, externalIds.get(refund.orderId)!)),
+    refunds: inOrder(refunds).map((refund) =>
+      toRefundDto(refund, externalIds.get(refund.orderId)!, voidable.has(refund.id)),
+    ),
   };
 }
 
@@ -83,20 +91,21 @@ async function cashbackOf({
   query: owner,
   timeZone,
   now,
-}: Asked<WalletOwner>): Promise<Pick<CustomerExportDto, 'credits' | 'grants' | 'entries'>> {
+}: Asked<WalletOwner>): Promise<Pick<CustomerExportDto, 'credits' | 'grants' | 'debits' | 'entries'>> {
   const wallet = await manager.findOneBy(Wallet, owner);
-  if (wallet === null) return { credits: [], grants: [], entries: [] };
+  if (wallet === null) return { credits: [], grants: [], debits: [], entries: [] };
   const where = { walletId: wallet.id, merchantId };
   const credits = await manager.find(Credit, { where });
   const entries = await manager.find(Entry, { where, order: { seq: 'ASC' } });
-  const lines = [...entries, ...credits.map(nameable)];
-  const names = await readNames(manager, merchantId, lines);
+  const debits = await manager.find(Debit, { where, order: { id: 'ASC' } });
+  const names = await readNames(manager, merchantId, credits.map(nameable));
   const keys = [...names.grants.keys()].map((creditId) => ({ merchantId, creditId }));
   const grants = await inBatches(keys, (some) => readGrantStates(manager, some, timeZone, now));
   return {
     credits: inOrder(credits).map((credit) => toCreditDto(credit, names, timeZone)),
     grants: grants.map(toGrantDto).sort((a, b) => +a.created_at - +b.created_at),
-    entries: entries.map((entry) => toEntryDto(entry, names)),
+    debits: debits.map((debit) => toDebitDto(debit, wallet.document)),
+    entries: await inBatches(entries, (some) => toEntryDtos(manager, merchantId, some)),
   };
 }
 

@@ -9,6 +9,7 @@ import { COMPLETED_STATUSES } from '../orders/order-transitions.js';
 import { Order } from '../orders/order.entity.js';
 import { OrdersService } from '../orders/orders.service.js';
 import { toRefundDto } from '../orders/refund.dto.js';
+import { readVoidable } from '../orders/refund-voids.js';
 import { Refund } from '../orders/refund.entity.js';
 import { ALL_MERCHANTS } from '../platform/database/by-merchant.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
@@ -57,9 +58,11 @@ export class RecordsService {
     const { id: orderId, merchantId, policy } = stored;
     const where = { orderId, merchantId };
     const { refunds, entries } = await this.unitOfWork.snapshot(async (manager) => {
+      const asked = { manager, merchantId, now: this.clock.now(merchantId) };
       const found = await manager.find(Refund, { where, order: { createdAt: 'DESC', id: 'DESC' }, take });
+      const voidable = await readVoidable(asked, found);
       return {
-        refunds: found.map((refund) => toRefundDto(refund, stored.externalId)),
+        refunds: found.map((refund) => toRefundDto(refund, stored.externalId, voidable.has(refund.id))),
         entries: await manager.find(Entry, { where, order: { seq: 'DESC' }, take }),
       };
     });

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { byOf } from '../platform/http/by.dto.js';
+import { refuseNewCustomer } from '../cashback/new-customer.js';
 import { type WalletAggregate } from '../cashback/wallet-aggregate.js';
 import { ownerKey } from '../cashback/wallet.entity.js';
 import { WalletStore } from '../cashback/wallet.store.js';
@@ -8,6 +9,7 @@ import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { type Caller } from '../platform/values/caller.js';
 import { formatMoney } from '../platform/values/money.js';
 import { type HoldingOrder, notFound, validationFailed } from '../platform/values/problem.js';
+import { type Written } from '../platform/values/written.js';
 import { type ChangeCustomerDto, type CustomerChangeDto } from './customer-change.dto.js';
 import { CustomerChange } from './customer-change.entity.js';
 import { type AmendedContent, Origin, Versions } from './order-content.js';
@@ -27,7 +29,7 @@ interface Moved {
   wallet: WalletAggregate;
   change?: CustomerChange;
   /** Whether the correction is not stored yet. */
-  isNew?: boolean;
+  isNewChange?: boolean;
 }
 
 /** What gives an order another customer. Each has a transaction of its own, because it locks two wallets. */
@@ -63,13 +65,14 @@ export class CustomerChangesService {
     orderId: string,
     { document, reason }: ChangeCustomerDto,
     versions: Versions,
-  ): Promise<CustomerChangeDto> {
-    const { order, wallet, change } = await this.#move(merchantId, orderId, document, async (moving) => {
+  ): Promise<Written<CustomerChangeDto>> {
+    const { order, wallet, change, isNewChange } = await this.#move(merchantId, orderId, document, async (moving) => {
       const { order, manager, wallet, other, heldBy } = moving;
       const existing = await manager.findOneBy(CustomerChange, { orderId, merchantId });
       if (existing !== null && document === order.document) return { order, wallet, change: existing };
       if (document === order.document)
         throw validationFailed([{ pointer: '/document', detail: 'must not be the document that the order has' }]);
+      refuseNewCustomer(document, order.policy);
       const version = order.version + 1;
       const { movedCents } = order.changeCustomer({ from: wallet, to: other }, heldBy, reason, { by, versions });
       const change: CustomerChange = {
@@ -82,16 +85,17 @@ export class CustomerChangesService {
         createdAt: other.now,
         createdBy: by,
       };
-      return { order, wallet: other, change, isNew: true };
+      return { order, wallet: other, change, isNewChange: true };
     });
-    return {
-      order: toOrderDto(order, wallet.availableCents, wallet.now),
+    const dto = {
+      order: toOrderDto(order, wallet.spendable, wallet.now),
       moved: formatMoney(change.movedCents),
       not_moved: formatMoney(order.lostCents),
       reason: order.customerChangeReason,
       created_at: change.createdAt,
       created_by: byOf(change.createdBy),
     };
+    return { dto, replayed: isNewChange !== true };
   }
 
   /**
@@ -118,10 +122,10 @@ export class CustomerChangesService {
       // The refusal of an order that is due says that it has expired. The sweep writes it.
       order.expireIfDue(wallet);
       const heldBy = order.wasCompleted ? await this.wallets.loadEarned(manager, wallet, order.id) : [];
-      const result = await perform({ manager, order, wallet, other, stored, heldBy });
+      const result = await perform({ manager, order, wallet, other, stored, isNew: false, heldBy });
       if (missing.length > 0) return { missing };
-      if (result.isNew) await manager.insert(CustomerChange, result.change!);
-      await this.orders.save(manager, record, [{ order, wallet, stored }], [other]);
+      if (result.isNewChange) await manager.insert(CustomerChange, result.change!);
+      await this.orders.save(manager, record, [{ order, wallet, stored, isNew: false }], [other]);
       return { result };
     });
     if ('result' in moved) return moved.result as T;

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { Credit } from '../cashback/credit.entity.js';
+import { Debit } from '../cashback/debit.entity.js';
 import { Wallet, type WalletOwner } from '../cashback/wallet.entity.js';
 import { WalletStore } from '../cashback/wallet.store.js';
 import { Clock } from '../platform/values/time.js';
@@ -12,7 +13,8 @@ import { UnitOfWork } from '../platform/database/unit-of-work.js';
 const ERASE_ORDERS =
   'UPDATE orders FORCE INDEX (PRIMARY) SET document = ?, metadata = NULL, cancel_reason = NULL, customer_change_reason = NULL WHERE id IN (?) AND merchant_id = ? AND document = ?';
 
-const ERASE_REFUNDS = 'UPDATE refunds SET reason = NULL, metadata = NULL WHERE merchant_id = ? AND order_id IN (?)';
+const ERASE_REFUNDS =
+  'UPDATE refunds SET reason = NULL, metadata = NULL, void_reason = NULL WHERE merchant_id = ? AND order_id IN (?)';
 
 /** Orders that were the customer's until they were corrected. */
 const CORRECTED = `
@@ -59,7 +61,9 @@ export class ErasureService {
       if (!isKnown) return { pseudonym, wallet_id: null, orders: 0, wallets: 0 };
       const { row: wallet } = await this.wallets.lock(manager, owner);
       const meanwhile = await this.#eraseOrders(manager, owner, pseudonym);
-      await manager.update(Wallet, { id: wallet.id, merchantId }, { document: pseudonym });
+      await manager.update(Wallet, { id: wallet.id, merchantId }, { document: pseudonym, freezeReason: null });
+      const told = { reason: null, note: null, metadata: null, voidReason: null };
+      await manager.update(Debit, { walletId: wallet.id, merchantId }, told);
       await manager.update(Credit, { walletId: wallet.id, merchantId }, { reason: null });
       await manager.query(ERASE_GRANTS, [wallet.id, merchantId]);
       return { pseudonym, wallet_id: wallet.id, orders: before + meanwhile, wallets: 1 };

@@ -76,7 +76,7 @@ export function readContent(request: OrderContentDto): AmendableContent {
       ...(description !== undefined && { description }),
       ...(quantity !== undefined && quantity !== 1 && { quantity }),
     })),
-    paymentMethods: readPaymentMethods(request.payment_methods, totalCents),
+    paymentMethods: readPaymentMethods(request.payment_methods ?? [], totalCents),
     metadata: readMetadata(request.metadata),
   };
 }
@@ -199,6 +199,9 @@ export type AskedRefund = RequestedRefund & Pick<Refund, 'returned'>;
 /** A refund that a request asks for. */
 export type SentRefund = AskedRefund & Pick<Refund, 'externalId' | 'reason' | 'store' | 'metadata'>;
 
+/** A refund to make. */
+export type NewRefund = SentRefund & Pick<Refund, 'contentDigest'>;
+
 /** What a completion asks for; by default, the hold and the payment methods of the order. */
 export interface Completion {
   redeemCents: number | undefined;
@@ -209,6 +212,8 @@ export interface Completion {
 export const NOTHING_YET = {
   status: 'pending',
   version: 1,
+  soldAt: null,
+  campaignId: null,
   finalPaymentMethods: null,
   heldCents: 0,
   lapsedCents: 0,

@@ -1,9 +1,11 @@
 import { Injectable } from '@nestjs/common';
+import { refuseNewCustomer } from '../cashback/new-customer.js';
 import { type WalletAggregate } from '../cashback/wallet-aggregate.js';
 import { type Caller } from '../platform/values/caller.js';
 import { isDocument } from '../platform/values/document.js';
 import { parseMoney } from '../platform/values/money.js';
 import { type Fault, validationFailed } from '../platform/values/problem.js';
+import { type Written } from '../platform/values/written.js';
 import { CustomerChangesService } from './customer-changes.service.js';
 import { parsePaymentMethods, readContent, type Versions } from './order-content.js';
 import {
@@ -28,7 +30,7 @@ export class OrderLifecycleService {
   ) {}
 
   /** @throws Problem not_found, and those of `Order.hold`. */
-  hold(caller: Caller, orderId: string, request: SetRedemptionDto, versions: Versions): Promise<OrderDto> {
+  hold(caller: Caller, orderId: string, request: SetRedemptionDto, versions: Versions): Promise<Written<OrderDto>> {
     const amountCents = parseMoney(request.amount);
     const expiresAt = request.expires_at === undefined ? undefined : new Date(request.expires_at);
     return this.#run(caller, orderId, {
@@ -41,53 +43,79 @@ export class OrderLifecycleService {
    * @throws Problem payments_exceed_total; not_found; validation_failed for another external ID; and those of
    *   `Order.amend`.
    */
-  async amend(caller: Caller, orderId: string, request: AmendOrderDto, versions: Versions): Promise<OrderDto> {
+  async amend(caller: Caller, orderId: string, request: AmendOrderDto, versions: Versions): Promise<Written<OrderDto>> {
     const content = readContent(request);
     const origin = { by: caller.apiUserId, versions };
     const lowersHold = request.redeem === 'maximum';
-    const amended = await this.transactions.run(caller.merchantId, orderId, {
+    let isOfOther = false;
+    const amended = await this.#run(caller, orderId, {
       needs: ({ heldCents }) => (lowersHold ? { spendCents: heldCents } : {}),
       perform: (order, wallet) => {
         refuseIdentity(order, request);
-        const isOfOther = request.document !== undefined && request.document !== order.document;
+        isOfOther = request.document !== undefined && request.document !== order.document;
+        if (isOfOther) refuseNewCustomer(request.document!, order.policy);
         if (!isOfOther || order.heldCents > 0)
           order.amend(wallet, { ...content, ...documentOf(request) }, lowersHold, origin);
-        return isOfOther;
       },
     });
     const { document } = request;
-    if (!amended.result || document === undefined) return viewOf(amended);
-    return viewOf(await this.customerChanges.amend(caller, orderId, { ...content, document }, origin));
+    if (!isOfOther || document === undefined) return amended;
+    const moved = await this.customerChanges.amend(caller, orderId, { ...content, document }, origin);
+    return { dto: viewOf(moved), replayed: false };
   }
 
   /** @throws Problem not_found, and those of `Order.complete`. */
-  complete(caller: Caller, orderId: string, request: CompleteOrderDto, versions: Versions): Promise<OrderDto> {
-    const sent = {
-      redeemCents: request.redeem === undefined ? undefined : parseMoney(request.redeem),
-      paymentMethods: request.payment_methods && parsePaymentMethods(request.payment_methods),
-    };
-    return this.#run(caller, orderId, {
-      needs: (order, wallet) => needsOf(order, wallet, sent.redeemCents ?? order.heldCents),
-      perform: (order, wallet) => order.complete(wallet, sent, { by: caller.apiUserId, versions }),
-    });
+  complete(caller: Caller, orderId: string, request: CompleteOrderDto, versions: Versions): Promise<Written<OrderDto>> {
+    return this.#run(caller, orderId, completing(caller, request, versions));
+  }
+
+  /**
+   * Creates an order and completes it, or does nothing.
+   *
+   * @returns undefined if the merchant has an order with this external ID.
+   * @throws Problem those of `Order.complete`.
+   */
+  async sell(caller: Caller, order: Order, request: CompleteOrderDto): Promise<OrderDto | undefined> {
+    const sold = await this.transactions.runNew(order, completing(caller, request, undefined));
+    return sold && viewOf(sold);
   }
 
   /** @throws Problem not_found, and those of `Order.cancel`. */
-  cancel(caller: Caller, orderId: string, { reason }: CancelOrderDto, versions: Versions): Promise<OrderDto> {
+  cancel(caller: Caller, orderId: string, { reason }: CancelOrderDto, versions: Versions): Promise<Written<OrderDto>> {
     const origin = { by: caller.apiUserId, versions };
     return this.#run(caller, orderId, { perform: (order, wallet) => order.cancel(wallet, reason ?? null, origin) });
   }
 
-  async #run({ merchantId }: Caller, orderId: string, useCase: OrderUseCase<void>): Promise<OrderDto> {
-    return viewOf(await this.transactions.run(merchantId, orderId, useCase));
+  /** An order that is due expires before: that is no change by the request. */
+  async #run({ merchantId }: Caller, orderId: string, useCase: OrderUseCase<void>): Promise<Written<OrderDto>> {
+    const done = await this.transactions.run(merchantId, orderId, {
+      ...useCase,
+      perform: (order, ...loaded) => {
+        const { version } = order;
+        useCase.perform(order, ...loaded);
+        return order.version === version;
+      },
+    });
+    return { dto: viewOf(done), replayed: done.result };
   }
+}
+
+function completing(caller: Caller, request: CompleteOrderDto, versions: Versions): OrderUseCase<void> {
+  const sent = {
+    redeemCents: request.redeem === undefined ? undefined : parseMoney(request.redeem),
+    paymentMethods: request.payment_methods && parsePaymentMethods(request.payment_methods),
+  };
+  return {
+    needs: (order, wallet) => needsOf(order, wallet, sent.redeemCents ?? order.heldCents),
+    perform: (order, wallet) => order.complete(wallet, sent, { by: caller.apiUserId, versions }),
+  };
 }
 
 /** More than the maximum is refused, so its credits are not needed. */
 function needsOf(order: Order, wallet: WalletAggregate, heldCents: number) {
   const takeBackCents = wallet.claimedOfHeld(order.id);
   if (heldCents === order.heldCents) return { takeBackCents };
-  return { takeBackCents, spendCents: Math.min(heldCents, order.maximum(wallet.availableCents).maximumCents) };
+  return { takeBackCents, spendCents: Math.min(heldCents, order.maximum(wallet.spendable).maximumCents) };
 }
 
 const documentOf = ({ document }: AmendOrderDto) => (document === undefined ? {} : { document });
@@ -107,4 +135,4 @@ function refuseIdentity(order: Order, { external_id, document }: AmendOrderDto):
 }
 
 const viewOf = ({ order, wallet }: { order: Order; wallet: WalletAggregate }): OrderDto =>
-  toOrderDto(order, wallet.availableCents, wallet.now);
+  toOrderDto(order, wallet.spendable, wallet.now);

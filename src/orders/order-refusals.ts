@@ -10,6 +10,7 @@ import { invalidTransition, type OrderStatus } from './order-transitions.js';
 /** What of an `Order` decides it. */
 interface RefusedOrder {
   status: OrderStatus;
+  totalCents: number;
   version: number;
   lapsedCents: number;
   redeemedCents: number;
@@ -49,7 +50,8 @@ export function refuseUncovered(
   const errors = [{ pointer: '/redeem', detail: `must be at most ${maximum}` }];
   const detail = `at most ${maximum} can be redeemed on this order now: if the customer was charged less, first decide who pays the difference`;
   // What it held was not below the minimum, so that is the balance, too.
-  const isBalance = limited_by === 'balance' || (limited_by === 'redeem_minimum' && lapsedCents > 0);
+  const isBalance =
+    limited_by === 'balance' || limited_by === 'frozen' || (limited_by === 'redeem_minimum' && lapsedCents > 0);
   const isLate = status === 'expired' && isBalance;
   const code = isLate ? 'redemption_no_longer_available' : 'redemption_exceeds_maximum';
   throw new Problem(code, { maximum, limited_by, errors, detail });

@@ -3,16 +3,18 @@ import { IsIn, IsOptional, ValidateIf } from 'class-validator';
 import {
   IsAtMost,
   IsCallerId,
+  IsCurrency,
   IsDocument,
   IsInstant,
   IsListOf,
   IsMetadata,
   IsMoney,
+  IsObjectOf,
   IsText,
   IsWholeNumber,
 } from '../platform/http/validators.js';
 import { InOrder } from '../platform/openapi/decorators.js';
-import { DOCUMENT_PATTERN } from '../platform/values/document.js';
+import { SENT_DOCUMENT_PATTERN } from '../platform/values/document.js';
 import { UUID } from '../platform/values/ids.js';
 import { type Metadata } from '../platform/values/texts.js';
 
@@ -76,12 +78,16 @@ export class OrderContentDto {
   readonly items!: CreateOrderItemDto[];
 
   /**
-   * Total of the order in BRL. It must be greater than zero. It is not compared with the items, because discounts and
-   * shipping can change it.
+   * Total of the order in BRL. It is not compared with the items, because discounts and shipping can change it. With
+   * "0.00", nothing is redeemed, earned or refunded.
    * @example "150.00"
    */
-  @IsMoney({ zero: false })
+  @IsMoney({ zero: true })
   readonly total!: string;
+
+  /** The currency of all amounts, if you send it: only BRL. */
+  @IsCurrency()
+  readonly currency?: 'BRL';
 
   /**
    * Part of the total on which cashback is earned and redeemed, in BRL. It is at most the total, which is the default.
@@ -101,9 +107,10 @@ export class OrderContentDto {
   @IsMoney({ zero: true })
   readonly earn_amount?: string;
 
-  /** Payment methods, 0 to 20. Their amounts must add up to at most the total. */
+  /** Payment methods, 0 to 20; none by default. Their amounts must add up to at most the total. */
+  @IsOptional()
   @IsListOf(() => PaymentMethodDto, PAYMENT_METHODS)
-  readonly payment_methods!: PaymentMethodDto[];
+  readonly payment_methods?: PaymentMethodDto[];
 
   /**
    * Where the order is made, for reports by store: at most 100 characters.
@@ -120,6 +127,27 @@ export class OrderContentDto {
   @IsOptional()
   @IsMetadata()
   readonly metadata?: Metadata;
+}
+
+/** The final values of an order. All members are optional, and so is the body. */
+export class CompleteOrderDto {
+  /**
+   * Amount of cashback to redeem, in BRL. Default: the held amount. Required if the order has expired and its `lapsed`
+   * is not "0.00".
+   * @example "20.00"
+   */
+  @IsOptional()
+  @IsMoney({ zero: true })
+  readonly redeem?: string;
+
+  /**
+   * Final payment methods: what the customer really pays. Their amounts and the redeemed cashback must add up to at
+   * most the total. Default: those of the order, which are not compared with the total again.
+   */
+  @IsOptional()
+  @IsListOf(() => PaymentMethodDto, PAYMENT_METHODS)
+  @ApiProperty({ example: [{ id: 'credit_card', amount: '130.00' }] })
+  readonly payment_methods?: PaymentMethodDto[];
 }
 
 /** The order to create. */
@@ -146,6 +174,14 @@ export class CreateOrderDto extends OrderContentDto {
   @IsOptional()
   @IsInstant()
   readonly expires_at?: string;
+
+  /**
+   * Completes the order in the same request, for a sale that is paid. A refusal leaves no order. If the order exists
+   * with the same content, it is completed, or the completion is repeated.
+   */
+  @IsOptional()
+  @IsObjectOf(() => CompleteOrderDto)
+  readonly complete?: CompleteOrderDto;
 }
 
 /** The new content of a pending order. It replaces the whole content. */
@@ -163,7 +199,7 @@ export class AmendOrderDto extends OrderContentDto {
    */
   @IsOptional()
   @ValidateIf(({ document }: AmendOrderDto) => !UUID.test(String(document)))
-  @ApiProperty({ pattern: `${DOCUMENT_PATTERN.source}|${UUID.source}` })
+  @ApiProperty({ pattern: `${SENT_DOCUMENT_PATTERN.source}|${UUID.source}` })
   @IsDocument()
   readonly document?: string;
 
@@ -194,27 +230,6 @@ export class SetRedemptionDto {
   @IsOptional()
   @IsInstant()
   readonly expires_at?: string;
-}
-
-/** The final values of an order. All members are optional, and so is the body. */
-export class CompleteOrderDto {
-  /**
-   * Amount of cashback to redeem, in BRL. Default: the held amount. Required if the order has expired and its `lapsed`
-   * is not "0.00".
-   * @example "20.00"
-   */
-  @IsOptional()
-  @IsMoney({ zero: true })
-  readonly redeem?: string;
-
-  /**
-   * Final payment methods: what the customer really pays. Their amounts and the redeemed cashback must add up to at
-   * most the total. Default: those of the order, which are not compared with the total again.
-   */
-  @IsOptional()
-  @IsListOf(() => PaymentMethodDto, PAYMENT_METHODS)
-  @ApiProperty({ example: [{ id: 'credit_card', amount: '130.00' }] })
-  readonly payment_methods?: PaymentMethodDto[];
 }
 
 /** Why an order is cancelled. The body is optional. */

@@ -20,6 +20,7 @@ export const COMPLETED_STATUSES: readonly OrderStatus[] = ['completed', 'partial
 /** What of an order decides what can be done with it. */
 interface State {
   status: OrderStatus;
+  totalCents: number;
   redeemedCents: number;
   customerChangedAt: Date | null;
 }
@@ -34,7 +35,7 @@ interface Transition {
   refusalOf?: (order: State) => string | undefined;
 }
 
-/** What can happen to an order: the operations, and its expiry, which no request asks for. */
+/** What can happen to an order: the operations, what undoes a refund, and its expiry, which no request asks for. */
 export const TRANSITIONS = {
   hold: { from: ['pending'], to: [], refusal: 'cashback can only be held while it is pending or expired' },
   renew: { from: ['expired'], to: ['pending'], refusal: 'only an expired order can be renewed' },
@@ -57,6 +58,12 @@ export const TRANSITIONS = {
     from: ['completed', 'partially_refunded'],
     to: ['partially_refunded', 'refunded'],
     refusal: 'only a completed order that is not fully refunded can be refunded',
+    refusalOf: ({ totalCents }) => (totalCents === 0 ? 'its total is 0.00, so there is nothing to refund' : undefined),
+  },
+  void_refund: {
+    from: ['partially_refunded', 'refunded'],
+    to: ['completed', 'partially_refunded'],
+    refusal: 'only a refund of a completed order can be undone',
   },
   change_customer: {
     from: COMPLETED_STATUSES,
@@ -70,7 +77,7 @@ export const TRANSITIONS = {
     },
   },
   expire: { from: ['pending'], to: ['expired'], refusal: 'only a pending order expires' },
-} as const satisfies Record<OrderOperation | 'expire', Transition>;
+} as const satisfies Record<OrderOperation | 'void_refund' | 'expire', Transition>;
 
 export type OrderTransition = keyof typeof TRANSITIONS;
 

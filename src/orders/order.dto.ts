@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { type EarnedCashback, rateOf, type RedeemableMaximum } from '../cashback/quote.js';
+import { type EarnedCashback, rateOf, type RedeemableMaximum, type Spendable } from '../cashback/quote.js';
 import { expiresOn, type Validity } from '../cashback/validity.js';
 import { type Policy } from '../merchants/policy.js';
 import { ByDto, byOf } from '../platform/http/by.dto.js';
@@ -70,7 +70,10 @@ export class ToRedeemDto {
   @ApiMoney()
   readonly maximum!: string;
 
-  /** What limits the maximum; null if only the total does, or once the order is completed or cancelled. */
+  /**
+   * What limits the maximum; `frozen` if the customer's wallet is. Null if only the total does, or once the order is
+   * completed or cancelled.
+   */
   @ApiProperty({
     enum: LIMITED_BY,
     enumName: 'LimitedBy',
@@ -122,8 +125,8 @@ export const TO_RECEIVE_STATUSES = [
 /** The cashback the customer will receive, or has received, for the order. */
 export class ToReceiveDto {
   /**
-   * Before completion: what the customer will receive if the order is completed in its current state. After completion:
-   * the earned amount.
+   * Before completion: what the customer will receive if the order is completed in its current state; "0.00" once it
+   * expired or was cancelled. After completion: the earned amount.
    * @example "7.50"
    */
   @ApiMoney()
@@ -145,13 +148,13 @@ export class ToReceiveDto {
     enumName: 'ToReceiveStatus',
     example: 'quoted',
     description:
-      '`quoted` before completion; `none` if the order was cancelled or earned nothing. Otherwise the first that is true: `taken_back` if refunds took all of it back, `expired` from `expires_at` on, `partially_taken_back` if refunds took a part of it back, `pending` until `available_at`, `available`. It does not say whether the customer has spent it.',
+      '`quoted` before completion; `none` if the order expired, was cancelled, or earned nothing. Otherwise the first that is true: `taken_back` if refunds took all of it back, `expired` from `expires_at` on, `partially_taken_back` if refunds took a part of it back, `pending` until `available_at`, `available`. It does not say whether the customer has spent it.',
   })
   readonly status!: (typeof TO_RECEIVE_STATUSES)[number];
 
   /**
    * When it becomes available; before completion, calculated as if the order had been completed at its creation. Null,
-   * like the other dates, if the order was cancelled.
+   * like the other dates, if the order expired or was cancelled.
    */
   @ApiProperty({ type: String, format: 'date-time', nullable: true, example: '2026-11-28T03:00:00.000Z' })
   readonly available_at!: Date | null;
@@ -313,11 +316,12 @@ export class OrderDto {
  * Builds the response for an order. It is a literal, because `present` takes longer, and each creation and completion
  * calls this twice.
  *
- * @param availableCents what the customer can spend, without held amounts.
+ * @param balance what the customer can spend.
  */
-export function toOrderDto(order: Order, availableCents: number, now: Date): OrderDto {
+export function toOrderDto(order: Order, balance: Spendable, now: Date): OrderDto {
   const { totalCents, heldCents, lapsedCents, redeemedCents, refundedCents, returnedCents } = order;
-  const maximum = order.maximum(availableCents);
+  const { availableCents } = balance;
+  const maximum = order.maximum(balance);
   return {
     id: order.id,
     external_id: order.externalId,
@@ -414,12 +418,12 @@ export function toReceiveDto(receivable: Receivable, { timeZone }: Policy): ToRe
 }
 
 function receivableOf(order: Order, now: Date): Receivable {
-  const { earned, takenBackCents, cancelledAt } = order;
-  return { earned, takenBackCents, status: receiveStatus(order, now), validity: cancelledAt ? null : order.validity };
+  const { earned, takenBackCents, isOver, validity } = order;
+  return { earned, takenBackCents, status: receiveStatus(order, now), validity: isOver ? null : validity };
 }
 
 function receiveStatus(order: Order, now: Date): ToReceiveDto['status'] {
-  if (order.isOpen) return 'quoted';
+  if (order.status === 'pending') return 'quoted';
   if (order.earnedCents === 0) return 'none';
   if (order.takenBackCents === order.earnedCents) return 'taken_back';
   if (order.validity.expiresAt <= now) return 'expired';

@@ -60,7 +60,15 @@ const refund = (order: Order, amountCents: number, eligibleCents: number | null 
     (wallet) =>
       order.refund(
         wallet,
-        { externalId: newId(rows.now), amountCents, eligibleCents, takeBackCents: null, returned: null, ...TOLD },
+        {
+          externalId: newId(rows.now),
+          amountCents,
+          eligibleCents,
+          takeBackCents: null,
+          returned: null,
+          ...TOLD,
+          contentDigest: null,
+        },
         [],
         { by: USER, versions },
       ),
@@ -185,7 +193,10 @@ describe('the hold of an order', () => {
     expectRefusal(order, 'redemption_exceeds_maximum', () => hold(order, 5001), {
       ...{ maximum: '50.00', limited_by: 'order_share', errors: [{ pointer: '/amount' }] },
     });
-    expect(order.maximum(rows.sums.availableCents)).toEqual({ maximumCents: 5000, limitedBy: 'order_share' });
+    expect(order.maximum({ availableCents: rows.sums.availableCents, isFrozen: false })).toEqual({
+      maximumCents: 5000,
+      limitedBy: 'order_share',
+    });
     hold(order, 0);
     expect(order).toMatchObject({ heldCents: 0, version: 3 });
     expect(order.changes.map(({ type }) => type)).toEqual(['order.redemption_held', 'order.redemption_released']);

@@ -7,6 +7,7 @@ import {
   type RedeemableMaximum,
   refuseAboveMaximum,
   refuseBelowMinimum,
+  type Spendable,
 } from '../cashback/quote.js';
 import { type RefundAmounts, refundAmounts, type RefundParts, refundParts } from '../cashback/refund-parts.js';
 import { differences } from '../cashback/replay.js';
@@ -38,13 +39,13 @@ import {
   contentOf,
   defaultExpiry,
   expiryProblem,
+  type NewRefund,
   NOTHING_YET,
   type OrderItem,
   type OrderPaymentMethod,
   type Origin,
   refusePaymentsAbove,
   type RequestedOrder,
-  type SentRefund,
 } from './order-content.js';
 import { refuseLapsed, refuseOtherCompletion, refuseUncovered, requireVersion } from './order-refusals.js';
 import {
@@ -56,14 +57,15 @@ import {
   type StatusAfter,
 } from './order-transitions.js';
 import { amountsOfItems } from './refund-items.js';
+import { isLatest, NOT_VOIDED, notVoidable } from './refund-voids.js';
 import type { Refund } from './refund.entity.js';
 
 type OrderEvent = { madeBy: By } & (
   | { type: Exclude<OrderEventType, OtherEvent>; refund?: never; previousWallet?: never }
-  | { type: 'order.refunded'; refund: Refund; previousWallet?: never }
+  | { type: 'order.refunded' | 'order.refund_voided'; refund: Refund; previousWallet?: never }
   | { type: 'order.customer_changed'; refund?: never; previousWallet: WalletSums }
 );
-type OtherEvent = 'order.created' | 'order.refunded' | 'order.customer_changed';
+type OtherEvent = 'order.created' | 'order.refunded' | 'order.refund_voided' | 'order.customer_changed';
 
 /** A change of an order: its event, and the order and the sums of the wallet after it. */
 export type OrderChange = OrderEvent & { order: Order; wallet: WalletSums };
@@ -82,6 +84,8 @@ export type OrderChange = OrderEvent & { order: Order; wallet: WalletSums };
 @Index('ix_orders_customer', ['merchantId', 'document', 'status', 'createdAt', 'id'])
 @Index('ix_orders_expiry', ['status', 'expiresAt'])
 @Index('ix_orders_updated', ['merchantId', 'updatedAt', 'id'])
+@Index('ix_orders_user', ['merchantId', 'completedBy', 'createdAt', 'id'])
+@Index('ix_orders_campaign', ['merchantId', 'campaignId', 'createdAt', 'id'])
 @Index('ix_orders_store', ['merchantId', 'store', 'createdAt', 'id'])
 export class Order {
   @PrimaryId()
@@ -188,6 +192,14 @@ export class Order {
   @InstantColumn('created_at')
   createdAt!: Date;
 
+  /** When it was sold, if that was before it arrived. */
+  @InstantColumn('sold_at', { nullable: true })
+  soldAt!: Date | null;
+
+  /** The campaign whose rules it has; null without one. */
+  @IdColumn('campaign_id', { nullable: true })
+  campaignId!: string | null;
+
   /** When the order last changed. */
   @InstantColumn('updated_at')
   updatedAt!: Date;
@@ -278,16 +290,21 @@ export class Order {
   /**
    * Returns the maximum that can be redeemed now: nothing once the order is completed or cancelled.
    *
-   * @param availableCents what the customer can spend, without held amounts.
+   * @param balance what the customer can spend.
    */
-  maximum(availableCents: number): RedeemableMaximum {
+  maximum(balance: Spendable): RedeemableMaximum {
     if (!this.isOpen) return { maximumCents: 0, limitedBy: null };
-    return redeemableMaximum(this, availableCents + this.heldCents, this.policy);
+    return redeemableMaximum(this, { ...balance, heldCents: this.heldCents }, this.policy);
   }
 
-  /** What the customer earns for the order, or has earned; nothing once it is cancelled. */
+  /** Whether it ended without a sale. An expired order can still be renewed or completed. */
+  get isOver(): boolean {
+    return this.status === 'cancelled' || this.status === 'expired';
+  }
+
+  /** What the customer earns for the order, or has earned; nothing once it is over. */
   get earned(): EarnedCashback {
-    if (this.cancelledAt !== null) return { earnedCents: 0, limitedBy: null };
+    if (this.isOver) return { earnedCents: 0, limitedBy: null };
     if (this.isOpen) return this.#earned(this.effectivePaymentMethods, this.heldCents);
     return { ...this.#earned(this.effectivePaymentMethods, this.redeemedCents), earnedCents: this.earnedCents };
   }
@@ -327,7 +344,7 @@ export class Order {
     if (!isChanged && +expiresAt === +this.expiresAt) return;
     requireVersion(this, origin);
     refuseBelowMinimum(this.policy, amountCents, '/amount');
-    refuseAboveMaximum(this.maximum(wallet.availableCents), amountCents, '/amount');
+    refuseAboveMaximum(this.maximum(wallet.spendable), amountCents, '/amount');
     wallet.hold(this.#cause(origin.by), amountCents);
     const type = amountCents > 0 ? 'order.redemption_held' : 'order.redemption_released';
     const values = { status: 'pending', heldCents: amountCents, expiresAt } as const;
@@ -350,7 +367,8 @@ export class Order {
     if (problem !== undefined) throw problem;
     const isChanged = differences(contentOf({ ...this, ...content }), contentOf(this)).length > 0;
     if (isChanged) requireVersion(this, origin);
-    const maximum = redeemableMaximum(content, wallet.availableCents + this.heldCents, this.policy);
+    const balance = { ...wallet.spendable, heldCents: this.heldCents };
+    const maximum = redeemableMaximum(content, balance, this.policy);
     if (!lowersHold) refuseAboveMaximum(maximum, this.heldCents);
     const heldCents = Math.min(this.heldCents, maximum.maximumCents);
     if (!isChanged && heldCents === this.heldCents) return;
@@ -371,7 +389,7 @@ export class Order {
     if (this.wasCompleted) return refuseOtherCompletion(this, sent, origin);
     requireTransition(this, 'complete');
     requireVersion(this, origin);
-    const maximum = this.maximum(wallet.availableCents);
+    const maximum = this.maximum(wallet.spendable);
     if (sent.redeemCents === undefined) refuseLapsed(this, maximum);
     const redeemedCents = sent.redeemCents ?? this.heldCents;
     refuseBelowMinimum(this.policy, redeemedCents, '/redeem');
@@ -422,14 +440,14 @@ export class Order {
    * Returns what a refund does.
    *
    * @param refunds the earlier ones, for a refund of items.
-   * @param expiredCents how much of the earned cashback has expired unspent.
+   * @param goneCents how much of the earned cashback has expired unspent, or debits took.
    * @throws Problem invalid_transition; refund_exceeds_total, with the bounds; validation_failed for items.
    */
-  quoteRefund(sent: AskedRefund, refunds: readonly Refund[], expiredCents: number): RefundAmounts & RefundParts {
+  quoteRefund(sent: AskedRefund, refunds: readonly Refund[], goneCents: number): RefundAmounts & RefundParts {
     requireTransition(this, 'refund');
     const asked = { ...sent, ...(sent.returned && amountsOfItems(this, sent.returned, refunds)) };
     const amounts = refundAmounts(this, asked, this.policy.earnRateMaximumBps);
-    return { ...amounts, ...refundParts(this, amounts, expiredCents + this.lostCents) };
+    return { ...amounts, ...refundParts(this, amounts, goneCents + this.lostCents) };
   }
 
   /**
@@ -439,14 +457,14 @@ export class Order {
    * @param refunds the earlier ones, for a refund of items.
    * @throws Problem precondition_failed; and those of `quoteRefund`.
    */
-  refund(wallet: WalletAggregate, sent: SentRefund, refunds: readonly Refund[], origin: Origin): Refund {
+  refund(wallet: WalletAggregate, sent: NewRefund, refunds: readonly Refund[], origin: Origin): Refund {
     requireTransition(this, 'refund');
     requireVersion(this, origin);
-    const quoted = this.quoteRefund(sent, refunds, wallet.expiredUnspent(this.id));
+    const quoted = this.quoteRefund(sent, refunds, wallet.goneUnspent(this.id));
     const { returnedCents, takenBackCents, ...amounts } = quoted;
     const parts = { returnedCents, takenBackCents };
     const { id: orderId, merchantId, returnedCents: returnedBeforeCents } = this;
-    const { externalId, returned, reason, store, metadata } = sent;
+    const { externalId, returned, reason, store, metadata, contentDigest } = sent;
     const refund: Refund = {
       id: newId(wallet.now),
       orderId,
@@ -461,6 +479,8 @@ export class Order {
       metadata,
       createdAt: wallet.now,
       createdBy: origin.by,
+      contentDigest,
+      ...NOT_VOIDED,
     };
     const cause = { ...this.#cause(origin.by), refundId: refund.id, store: store ?? this.store };
     wallet.refund(cause, { returnedBeforeCents, ...parts, timeZone: this.policy.timeZone });
@@ -479,12 +499,41 @@ export class Order {
   }
 
   /**
+   * Undoes a refund: the order and the wallet have what they had before it. What it has moved must be loaded.
+   *
+   * @param later refunds of the order that were made after it.
+   * @throws Problem refund_not_voidable; precondition_failed.
+   */
+  voidRefund(
+    wallet: WalletAggregate,
+    refund: Refund,
+    later: readonly Refund[],
+    reason: string | null,
+    origin: Origin,
+  ): void {
+    const obstacle = isLatest(refund, this.version, later) ? wallet.obstacleTo(refund.id) : 'later_change';
+    if (obstacle !== undefined) throw notVoidable(obstacle);
+    requireVersion(this, origin);
+    wallet.undo({ ...this.#cause(origin.by), refundId: refund.id, store: refund.store ?? this.store });
+    Object.assign(refund, { voidedAt: wallet.now, voidedBy: origin.by, voidReason: reason });
+    const refundedCents = this.refundedCents - refund.amountCents;
+    this.#nextVersion('void_refund', { type: 'order.refund_voided', madeBy: origin.by, refund }, wallet, {
+      status: refundedCents === 0 ? 'completed' : 'partially_refunded',
+      refundedCents,
+      refundedEligibleCents: this.refundedEligibleCents - refund.eligibleCents,
+      returnedCents: this.returnedCents - refund.returnedCents,
+      takenBackCents: this.takenBackCents - refund.takenBackCents,
+      keptCents: this.keptCents + refund.dueCents,
+    });
+  }
+
+  /**
    * Corrects the customer of a completed order. What is left of the earned cashback moves to another customer, with the
    * same dates. The first customer keeps what is spent, so later refunds take it back from nobody.
    *
    * @param heldBy the orders that hold a part of the earned cashback.
    * @throws Problem invalid_transition, also if it redeemed cashback or was corrected before; precondition_failed;
-   *   cashback_held.
+   *   cashback_held; wallet_frozen.
    */
   changeCustomer(
     wallets: { from: WalletAggregate; to: WalletAggregate },
@@ -496,6 +545,7 @@ export class Order {
     requireVersion(this, origin);
     if (heldBy.length > 0) throw new Problem('cashback_held', { held_by: [...heldBy] });
     const { from, to } = wallets;
+    if (from.row.frozen) throw new Problem('wallet_frozen');
     const moved = from.moveOut(this.#cause(origin.by), this.keptCents);
     if (moved !== undefined) to.moveIn(this.#cause(origin.by), moved);
     const movedCents = moved?.amountCents ?? 0;

@@ -7,19 +7,24 @@ import { Recorder } from '../platform/values/domain-event.js';
 import { inColumn } from '../platform/database/by-merchant.js';
 import { columnNames, insertRows, type Row, toEntity, updateRows } from '../platform/database/rows.js';
 import { Order } from './order.entity.js';
-import { orderEvent } from './order-events.js';
+import { createdEvent, orderEvent } from './order-events.js';
 import { Refund } from './refund.entity.js';
 
 /** A locked order with its customer's locked wallet, in which what the order holds is loaded. */
 export interface LoadedOrder {
   order: Order;
   wallet: WalletAggregate;
-  /** The order as it is stored. */
+  /** The order as it was loaded or created. */
   stored: Readonly<Order>;
+  /** Whether it is not stored yet. */
+  isNew: boolean;
 }
 
 /** Content that can be large, and that only an amendment changes. */
 const LARGE = ['items', 'metadata'];
+
+/** An order in the same state, without its changes. */
+export const copyOf = (order: Readonly<Order>): Order => Object.assign(new Order(), order);
 
 /**
  * Loads orders with their wallets, and saves what they changed, many at once: all rows are locked in one order, the
@@ -40,6 +45,7 @@ export class OrderStore {
     keys: readonly { merchantId: string; orderId: string }[],
     onLocked: OnLocked,
   ): Promise<Order[]> {
+    if (keys.length === 0) return Promise.resolve([]);
     const [condition, parameters] = inColumn('id', keys, ({ orderId }) => orderId);
     return this.#lock(manager, columnNames(manager, Order), condition, parameters, onLocked);
   }
@@ -64,7 +70,10 @@ export class OrderStore {
     manager: EntityManager,
     orders: readonly Order[],
     onLocked: OnLocked,
-    isRefund: (order: Order) => boolean = () => false,
+    {
+      isRefund = () => false,
+      isNew = () => false,
+    }: Partial<Record<'isRefund' | 'isNew', (order: Order) => boolean>> = {},
   ): Promise<{ loaded: LoadedOrder[]; withoutWallet: Map<string, WithoutWallet> }> {
     const customers = orders.map((order) => ({
       merchantId: order.merchantId,
@@ -75,7 +84,7 @@ export class OrderStore {
     const { wallets, withoutWallet } = await this.wallets.lockAll(manager, customers, onLocked);
     const loaded = orders.flatMap((order) => {
       const wallet = wallets.get(ownerKey(order));
-      return wallet === undefined ? [] : [{ order, wallet, stored: { ...order } as Order }];
+      return wallet === undefined ? [] : [{ order, wallet, stored: copyOf(order), isNew: isNew(order) }];
     });
     return { loaded, withoutWallet };
   }
@@ -93,10 +102,25 @@ export class OrderStore {
   ): Promise<void> {
     const changed = loaded.filter(({ order }) => order.changes.length > 0);
     const changes = changed.flatMap(({ order }) => order.changes);
-    const refunds = changes.flatMap(({ refund }) => refund ?? []);
-    await insertRows(manager, Refund, refunds);
+    const created = changed.filter(({ isNew }) => isNew);
+    const existing = changed.filter(({ isNew }) => !isNew);
+    const refundsOf = (type: string): Refund[] =>
+      changes.flatMap(({ type: changed, refund }) => (changed === type ? (refund ?? []) : []));
+    await insertRows(
+      manager,
+      Order,
+      created.map(({ order }) => order),
+    );
+    await insertRows(manager, Refund, refundsOf('order.refunded'));
+    for (const { id, merchantId, voidedAt, voidedBy, voidReason } of refundsOf('order.refund_voided'))
+      await manager.update(Refund, { id, merchantId }, { voidedAt, voidedBy, voidReason });
     await this.wallets.save(manager, record, new Set([...loaded.map(({ wallet }) => wallet), ...others]));
-    if (changed.length === 0) return;
+    for (const { stored } of created) record(createdEvent(copyOf(stored)));
+    if (existing.length > 0) await this.#update(manager, existing);
+    for (const change of changes) record(orderEvent(change));
+  }
+
+  async #update(manager: EntityManager, changed: readonly LoadedOrder[]): Promise<void> {
     const isChanged = (property: keyof Order): boolean =>
       changed.some(({ order, stored }) => order[property] !== stored[property]);
     const properties = (Object.keys(manager.dataSource.getMetadata(Order).propertiesMap) as (keyof Order)[]).filter(
@@ -105,7 +129,6 @@ export class OrderStore {
     const orders = changed.map(({ order }) => order);
     const expected = changed.map(({ stored: { id, version } }) => [id, version]);
     await updateRows(manager, Order, orders, properties, {}, ['(id, version) IN (?)', [expected]]);
-    for (const change of changes) record(orderEvent(change));
   }
 
   async #lock(

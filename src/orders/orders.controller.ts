@@ -3,7 +3,7 @@ import { ApiBody, ApiParam } from '@nestjs/swagger';
 import { type Response } from 'express';
 import { Reads } from '../platform/database/reads.js';
 import { Heavy, LocksRows } from '../platform/http/admission.js';
-import { markCreated } from '../platform/http/app-request.js';
+import { answer, markCreated } from '../platform/http/app-request.js';
 import {
   CurrentCaller,
   IdParam,
@@ -14,7 +14,7 @@ import {
 } from '../platform/http/decorators.js';
 import { PageQueryDto } from '../platform/http/page-query.dto.js';
 import { ListFile } from '../platform/http/response.interceptor.js';
-import { ApiCreated, ApiProblems } from '../platform/openapi/decorators.js';
+import { ApiCreated, ApiProblems, ApiReplays } from '../platform/openapi/decorators.js';
 import { type Caller } from '../platform/values/caller.js';
 import { textPattern } from '../platform/values/texts.js';
 import { ChangeCustomerDto, CustomerChangeDto } from './customer-change.dto.js';
@@ -50,20 +50,30 @@ export class OrdersController {
    *
    * @remarks Creates a `pending` order and returns how much cashback the customer can redeem on it and will receive for
    * it. `external_id` is the idempotency key: if you send the same content again, you get 201 with the current order
-   * and `Idempotency-Replayed: true`. Different content returns 409.
+   * and `Idempotency-Replayed: true`. Different content returns 409. With `complete`, the order is created and completed
+   * at once, or nothing happens.
    */
   @Post()
   @Requires('sell')
   @ApiCreated(OrderDto, 'The order in its current state')
-  @ApiProblems.create('payments_exceed_total', 'earn_amount_exceeds_maximum')
+  @ApiProblems.create(
+    'validation_failed',
+    'invalid_transition',
+    'payments_exceed_total',
+    'earn_amount_exceeds_maximum',
+    'redemption_lapsed',
+    'redemption_no_longer_available',
+    'redemption_below_minimum',
+    'redemption_exceeds_maximum',
+  )
   async createOrder(
     @CurrentCaller() caller: Caller,
     @Body() body: CreateOrderDto,
     @Res({ passthrough: true }) response: Response,
   ): Promise<OrderDto> {
-    const { order, replayed } = await this.orders.create(caller, body);
-    markCreated(response, `/orders/${order.id}`, replayed);
-    return order;
+    const { dto, replayed } = await this.orders.create(caller, body);
+    markCreated(response, `/orders/${dto.id}`, replayed);
+    return dto;
   }
 
   /**
@@ -152,19 +162,21 @@ export class OrdersController {
   @Put(':id')
   @Requires('sell')
   @LocksRows()
+  @ApiReplays()
   @ApiProblems.write(
     'precondition_failed',
     'payments_exceed_total',
     'earn_amount_exceeds_maximum',
     'redemption_exceeds_maximum',
   )
-  amendOrder(
+  async amendOrder(
     @CurrentCaller() caller: Caller,
     @IdParam('The order') id: string,
     @Body() body: AmendOrderDto,
     @IfMatch() versions: string[] | undefined,
+    @Res({ passthrough: true }) response: Response,
   ): Promise<OrderDto> {
-    return this.lifecycle.amend(caller, id, body, versions);
+    return answer(response, await this.lifecycle.amend(caller, id, body, versions));
   }
 
   /**
@@ -177,14 +189,16 @@ export class OrdersController {
   @Put(':id/redemption')
   @Requires('sell')
   @LocksRows()
+  @ApiReplays()
   @ApiProblems.write('precondition_failed', 'redemption_below_minimum', 'redemption_exceeds_maximum')
-  holdRedemption(
+  async holdRedemption(
     @CurrentCaller() caller: Caller,
     @IdParam('The order') id: string,
     @Body() body: SetRedemptionDto,
     @IfMatch() versions: string[] | undefined,
+    @Res({ passthrough: true }) response: Response,
   ): Promise<OrderDto> {
-    return this.lifecycle.hold(caller, id, body, versions);
+    return answer(response, await this.lifecycle.hold(caller, id, body, versions));
   }
 
   /**
@@ -197,6 +211,7 @@ export class OrdersController {
   @Post(':id/complete')
   @Requires('sell')
   @LocksRows()
+  @ApiReplays()
   @HttpCode(200)
   @ApiBody({ type: CompleteOrderDto, required: false })
   @ApiProblems.write(
@@ -207,13 +222,14 @@ export class OrdersController {
     'redemption_below_minimum',
     'redemption_exceeds_maximum',
   )
-  completeOrder(
+  async completeOrder(
     @CurrentCaller() caller: Caller,
     @IdParam('The order') id: string,
     @Body() body: CompleteOrderDto,
     @IfMatch() versions: string[] | undefined,
+    @Res({ passthrough: true }) response: Response,
   ): Promise<OrderDto> {
-    return this.lifecycle.complete(caller, id, body, versions);
+    return answer(response, await this.lifecycle.complete(caller, id, body, versions));
   }
 
   /**
@@ -226,14 +242,16 @@ export class OrdersController {
   @Put(':id/customer')
   @Requires('customers')
   @LocksRows()
-  @ApiProblems.write('validation_failed', 'precondition_failed', 'cashback_held')
-  changeCustomer(
+  @ApiReplays()
+  @ApiProblems.write('validation_failed', 'precondition_failed', 'cashback_held', 'wallet_frozen')
+  async changeCustomer(
     @CurrentCaller() caller: Caller,
     @IdParam('The order') id: string,
     @Body() body: ChangeCustomerDto,
     @IfMatch() versions: string[] | undefined,
+    @Res({ passthrough: true }) response: Response,
   ): Promise<CustomerChangeDto> {
-    return this.customerChanges.change(caller, id, body, versions);
+    return answer(response, await this.customerChanges.change(caller, id, body, versions));
   }
 
   /**
@@ -245,16 +263,18 @@ export class OrdersController {
   @Post(':id/cancel')
   @Requires('sell')
   @LocksRows()
+  @ApiReplays()
   @HttpCode(200)
   @ApiBody({ type: CancelOrderDto, required: false })
   @ApiProblems.write('precondition_failed')
-  cancelOrder(
+  async cancelOrder(
     @CurrentCaller() caller: Caller,
     @IdParam('The order') id: string,
     @Body() body: CancelOrderDto,
     @IfMatch() versions: string[] | undefined,
+    @Res({ passthrough: true }) response: Response,
   ): Promise<OrderDto> {
-    return this.lifecycle.cancel(caller, id, body, versions);
+    return answer(response, await this.lifecycle.cancel(caller, id, body, versions));
   }
 }
 

@@ -1,18 +1,21 @@
 import { Injectable } from '@nestjs/common';
 import { BalancesService } from '../cashback/balances.service.js';
 import { earnAmountProblem, eligibleTotal } from '../cashback/quote.js';
-import { Replays } from '../cashback/replay.js';
+import { differences, Replays } from '../cashback/replay.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import { type Shared, SharedStatements } from '../platform/database/shared.js';
 import { type Caller } from '../platform/values/caller.js';
 import { DomainEvents } from '../platform/values/domain-event.js';
-import { externalIdConflict, notFound } from '../platform/values/problem.js';
+import { externalIdConflict, notFound, Problem } from '../platform/values/problem.js';
 import { Clock } from '../platform/values/time.js';
+import { type Written } from '../platform/values/written.js';
+import { newCustomerProblem } from '../cashback/new-customer.js';
 import { contentOf, differingExpiry, expiryProblem, readOrder, type RequestedOrder } from './order-content.js';
+import { OrderLifecycleService } from './order-lifecycle.service.js';
 import { CreateOrderDto } from './order-requests.dto.js';
 import { type OrderDto, toOrderDto } from './order.dto.js';
 import { Order } from './order.entity.js';
-import { findOrdersWithBalances, insertOrders, type OrderKey, type OrderWithBalance } from './shared-orders.js';
+import { findOrdersWithBalances, insertOrders, type OrderKey, type OrderWithBalance, sizeOf } from './shared-orders.js';
 
 @Injectable()
 export class OrdersService {
@@ -23,6 +26,7 @@ export class OrdersService {
   constructor(
     shared: SharedStatements,
     private readonly events: DomainEvents,
+    private readonly lifecycle: OrderLifecycleService,
     private readonly balances: BalancesService,
     private readonly merchants: MerchantsService,
     private readonly replays: Replays,
@@ -41,16 +45,15 @@ export class OrdersService {
 
   /**
    * Creates an order, or replays the one with this `external_id`. The unique key decides which of several concurrent
-   * requests creates it, so no lock is needed.
+   * requests creates it, so no lock is needed. With `complete`, the order is also completed, also one that exists.
    *
-   * @returns the order in its current state, and whether it existed before.
+   * @returns the order in its current state.
    * @throws Problem payments_exceed_total; earn_amount_exceeds_maximum; external_id_conflict, which points to each
-   *   member that differs.
+   *   member that differs; validation_failed for a document that a new customer cannot have; those of
+   *   `Order.complete`.
    */
-  async create(
-    { merchantId, apiUserId: createdBy }: Caller,
-    request: CreateOrderDto,
-  ): Promise<{ order: OrderDto; replayed: boolean }> {
+  async create(caller: Caller, request: CreateOrderDto): Promise<Written<OrderDto>> {
+    const { merchantId, apiUserId: createdBy } = caller;
     const requested = readOrder(request);
     const createdAt = this.clock.now(merchantId);
     const policy = await this.merchants.policyOf(merchantId, createdAt);
@@ -58,19 +61,26 @@ export class OrdersService {
     const order = Order.create(requested, { merchantId, policy, contentDigest, createdBy }, createdAt);
     const { requestedExpiresAt } = requested;
     const refusal =
+      newCustomerProblem(requested.document, policy) ??
       (requestedExpiresAt === null ? undefined : expiryProblem(requestedExpiresAt, policy, createdAt)) ??
       earnAmountProblem(requested, policy);
-    if (refusal === undefined) {
+    const { complete } = request;
+    if (refusal === undefined && complete !== undefined) {
+      const sold = await within('/complete', this.lifecycle.sell(caller, order, complete));
+      if (sold !== undefined) return { dto: sold, replayed: false };
+    } else if (refusal === undefined) {
       // A new order does not change the balance, so neither statement waits for the other.
-      const [isNew, availableCents] = await Promise.all([this.#inserted.get(order), this.balances.availableNow(order)]);
+      const [isNew, balance] = await Promise.all([this.#inserted.get(order), this.balances.availableNow(order)]);
       const now = this.clock.now(merchantId);
-      if (isNew) return { order: viewOf({ order, availableCents, now }), replayed: false };
+      if (isNew) return { dto: viewOf({ order, balance, now }), replayed: false };
     }
     // A replay can come after the instant at which the order was to expire, or under another policy.
     const existing = await this.#findSame({ merchantId, ...requested });
     if (existing === undefined)
       throw refusal ?? new Error('the order with this external_id is missing, although orders are never deleted');
-    return { order: viewOf(existing), replayed: true };
+    if (complete === undefined) return { dto: viewOf(existing), replayed: true };
+    refuseAmended(requested, existing.order);
+    return within('/complete', this.lifecycle.complete(caller, existing.order.id, complete, undefined));
   }
 
   /** @throws Problem not_found, also for an order of another merchant. */
@@ -115,7 +125,20 @@ export class OrdersService {
   }
 }
 
-/** How much of a statement an order takes. */
-const sizeOf = ({ items, paymentMethods }: Order): number => items.length + paymentMethods.length;
+/** What is completed is what the request says, also if the order was created with it and amended since. */
+function refuseAmended(sent: RequestedOrder, existing: Order): void {
+  const { document, metadata } = existing.isErased ? existing : sent;
+  const errors = differences(contentOf({ ...sent, document, metadata }), contentOf(existing));
+  if (errors.length > 0) throw externalIdConflict('order', existing.id, errors);
+}
 
-const viewOf = ({ order, availableCents, now }: OrderWithBalance): OrderDto => toOrderDto(order, availableCents, now);
+/** What the problems of a member of a request point to. */
+async function within<T>(pointer: string, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    throw error instanceof Problem ? error.within(pointer) : error;
+  }
+}
+
+const viewOf = ({ order, balance, now }: OrderWithBalance): OrderDto => toOrderDto(order, balance, now);

@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import { PolicyDto } from '../merchants/policy.dto.js';
-import { IsAtMost, IsDocument, IsListOf, IsMoney } from '../platform/http/validators.js';
+import { IsAtMost, IsCurrency, IsDocument, IsListOf, IsMoney } from '../platform/http/validators.js';
 import { ApiMoney, InOrder } from '../platform/openapi/decorators.js';
 import { CreateOrderItemDto, ITEMS, PAYMENT_METHODS, PaymentMethodDto } from './order-requests.dto.js';
 import { OrderPaymentMethodDto, ToReceiveDto, ToRedeemDto } from './order.dto.js';
@@ -18,11 +18,15 @@ export class CreateQuoteDto {
   readonly document?: string;
 
   /**
-   * Total of the order in BRL, greater than zero.
+   * Total of the order in BRL.
    * @example "150.00"
    */
-  @IsMoney({ zero: false })
+  @IsMoney({ zero: true })
   readonly total!: string;
+
+  /** The currency of all amounts, if you send it: only BRL. */
+  @IsCurrency()
+  readonly currency?: 'BRL';
 
   /**
    * Part of the total on which cashback is earned and redeemed, in BRL. It is at most the total, which is the default.

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { BalancesService } from '../cashback/balances.service.js';
+import { refuseNewCustomer } from '../cashback/new-customer.js';
 import { earnAmountProblem, quote, refuseAboveMaximum, refuseBelowMinimum } from '../cashback/quote.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import { toPolicyDto } from '../merchants/policy.dto.js';
-import { Config } from '../platform/config/config.js';
 import { formatMoney, parseMoney } from '../platform/values/money.js';
 import { Clock } from '../platform/values/time.js';
 import { readEligibleTotal, readOptional, readPaymentMethods } from './order-content.js';
@@ -17,11 +17,10 @@ export class QuotesService {
     private readonly balances: BalancesService,
     private readonly merchants: MerchantsService,
     private readonly clock: Clock,
-    private readonly config: Config,
   ) {}
 
   /**
-   * @throws Problem payments_exceed_total; earn_amount_exceeds_maximum; redemption_below_minimum;
+   * @throws Problem validation_failed; payments_exceed_total; earn_amount_exceeds_maximum; redemption_below_minimum;
    *   redemption_exceeds_maximum.
    */
   async quote(merchantId: string, request: CreateQuoteDto): Promise<QuoteDto> {
@@ -33,6 +32,7 @@ export class QuotesService {
     const redeemedCents = readOptional(request.redeem) ?? 0;
     const now = this.clock.now(merchantId);
     const policy = await this.merchants.policyOf(merchantId, now);
+    if (document !== undefined) refuseNewCustomer(document, policy);
     const balance = document === undefined ? null : await this.balances.availableNow({ merchantId, document });
     const order = { totalCents, eligibleTotalCents, earnAmountCents, paymentMethods, redeemedCents };
     const problem = earnAmountProblem(order, policy);
@@ -46,12 +46,16 @@ export class QuotesService {
         to_redeem:
           balance === null
             ? null
-            : toRedeemDto({ availableCents: balance - redeemedCents, maximum, heldCents: redeemedCents }),
+            : toRedeemDto({
+                availableCents: balance.availableCents - redeemedCents,
+                maximum,
+                heldCents: redeemedCents,
+              }),
         to_receive: toReceiveDto({ earned, takenBackCents: 0, status: 'quoted', validity }, policy),
       },
       payment_methods: toPaymentMethodDtos(paymentMethods, { earnAmountCents, policy }),
       amount_to_pay: formatMoney(totalCents - redeemedCents),
-      policy: toPolicyDto(policy, this.config),
+      policy: toPolicyDto(policy),
     };
   }
 }

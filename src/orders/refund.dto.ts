@@ -127,7 +127,7 @@ export class ReturnedItemDto {
   readonly quantity!: number;
 }
 
-/** A refund and its effects. It never changes. */
+/** A refund and its effects. Only a void changes it. */
 @InOrder()
 export class RefundDto {
   /** UUID v7. */
@@ -199,6 +199,32 @@ export class RefundDto {
 
   readonly created_at!: Date;
   readonly created_by!: ByDto;
+
+  /** Whether it can be undone now. */
+  @ApiProperty({ example: true })
+  readonly voidable!: boolean;
+
+  /** When it was undone; null if it was not. */
+  @ApiProperty({ type: String, format: 'date-time', nullable: true, example: null })
+  readonly voided_at!: Date | null;
+
+  /** Who did that. */
+  @ApiProperty({ type: ByDto, nullable: true, example: null })
+  readonly voided_by!: ByDto | null;
+
+  @ApiProperty({ type: String, nullable: true, example: null })
+  readonly void_reason!: string | null;
+}
+
+/** Why a refund is undone. The body is optional. */
+export class VoidRefundDto {
+  /**
+   * For your records: at most 500 characters. Do not write names or addresses.
+   * @example Wrong order
+   */
+  @IsOptional()
+  @IsText('reason', 500)
+  readonly reason?: string;
 }
 
 /** What a refund would do now. */
@@ -224,8 +250,12 @@ export const toRefundQuoteDto = (amounts: RefundEffects): RefundQuoteDto => ({
 
 type RefundEffects = Pick<Refund, 'amountCents' | 'eligibleCents' | 'returnedCents' | 'takenBackCents'>;
 
-/** Builds the response for a refund. @param orderExternalId the merchant's own ID of the order. */
-export function toRefundDto(refund: Refund, orderExternalId: string): RefundDto {
+/**
+ * Builds the response for a refund.
+ *
+ * @param orderExternalId the merchant's own ID of the order.
+ */
+export function toRefundDto(refund: Refund, orderExternalId: string, voidable: boolean): RefundDto {
   const { returned, amountCents, returnedCents } = refund;
   return {
     id: refund.id,
@@ -244,6 +274,10 @@ export function toRefundDto(refund: Refund, orderExternalId: string): RefundDto 
     metadata: refund.metadata ?? {},
     created_at: refund.createdAt,
     created_by: byOf(refund.createdBy),
+    voidable,
+    voided_at: refund.voidedAt,
+    voided_by: byOf(refund.voidedBy),
+    void_reason: refund.voidReason,
   };
 }
 
@@ -265,6 +299,9 @@ export const REFUND_COLUMNS: readonly Column[] = [
     'metadata',
     'order_external_id',
     'order_id',
+    'voided_at',
+    'voided_by.name',
+    'void_reason',
     'id',
   ] as const),
 ];

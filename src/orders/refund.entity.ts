@@ -1,8 +1,10 @@
 import { Column, Entity, ForeignKey, Index } from 'typeorm';
+import type { By } from '../platform/values/caller.js';
 import type { Metadata } from '../platform/values/texts.js';
 import {
   ByColumn,
   CentsColumn,
+  DigestColumn,
   ExactTextColumn,
   IdColumn,
   InstantColumn,
@@ -21,6 +23,7 @@ export interface Returned {
 @Entity('refunds')
 @Index('ix_refunds_order_created', ['orderId', 'createdAt', 'id'])
 @Index('ix_refunds_merchant_created', ['merchantId', 'createdAt', 'id'])
+@Index('ix_refunds_user', ['merchantId', 'createdBy', 'createdAt', 'id'])
 @Index('uq_refunds_order_external_id', ['orderId', 'merchantId', 'externalId'], { unique: true })
 export class Refund {
   @PrimaryId()
@@ -88,4 +91,19 @@ export class Refund {
 
   @ByColumn('created_by')
   createdBy!: string;
+
+  /** The HMAC of what was requested: it recognizes a replay after the customer was erased. Null in earlier releases. */
+  @DigestColumn('content_digest', { nullable: true })
+  contentDigest!: Buffer | null;
+
+  /** When it was undone; null if it was not. */
+  @InstantColumn('voided_at', { nullable: true })
+  voidedAt!: Date | null;
+
+  /** Who did that, and why. */
+  @ByColumn('voided_by', { nullable: true })
+  voidedBy!: By;
+
+  @TextColumn('void_reason', 500)
+  voidReason!: string | null;
 }

@@ -1,8 +1,9 @@
 import { Body, Get, HttpCode, Post, Query, Res } from '@nestjs/common';
+import { ApiBody } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { Reads } from '../platform/database/reads.js';
 import { Heavy, LocksRows } from '../platform/http/admission.js';
-import { markCreated } from '../platform/http/app-request.js';
+import { answer, markCreated } from '../platform/http/app-request.js';
 import {
   CurrentCaller,
   IdParam,
@@ -13,7 +14,7 @@ import {
 } from '../platform/http/decorators.js';
 import { CreatedQueryDto, PageQueryDto } from '../platform/http/page-query.dto.js';
 import { ListFile } from '../platform/http/response.interceptor.js';
-import { ApiCreated, ApiProblems } from '../platform/openapi/decorators.js';
+import { ApiCreated, ApiProblems, ApiReplays } from '../platform/openapi/decorators.js';
 import { type Caller } from '../platform/values/caller.js';
 import {
   CreateRefundDto,
@@ -22,6 +23,7 @@ import {
   RefundDto,
   RefundPageDto,
   RefundQuoteDto,
+  VoidRefundDto,
 } from './refund.dto.js';
 import { REFUNDS, REFUNDS_OF_ORDER } from './refunds.list.js';
 import { RefundsService } from './refunds.service.js';
@@ -52,9 +54,9 @@ export class RefundsController {
     @IfMatch() versions: string[] | undefined,
     @Res({ passthrough: true }) response: Response,
   ): Promise<RefundDto> {
-    const { refund, replayed } = await this.refunds.create(caller, id, body, versions);
-    markCreated(response, `/orders/${id}/refunds/${refund.id}`, replayed);
-    return refund;
+    const { dto, replayed } = await this.refunds.create(caller, id, body, versions);
+    markCreated(response, `/orders/${id}/refunds/${dto.id}`, replayed);
+    return dto;
   }
 
   /**
@@ -96,7 +98,7 @@ export class RefundsController {
   /**
    * Read a refund
    *
-   * @remarks Returns what the refund did. A refund never changes.
+   * @remarks Returns what the refund did, and whether it can be undone.
    */
   @Get(':refund_id')
   @Requires()
@@ -107,6 +109,31 @@ export class RefundsController {
     @IdParam('The refund', 'refund_id') refundId: string,
   ): Promise<RefundDto> {
     return this.refunds.get(merchantId, id, refundId);
+  }
+
+  /**
+   * Undo a refund
+   *
+   * @remarks Undoes a refund that was a mistake: the order and the wallet have what they had before it. It must be the
+   * latest change of the order, and what it returned must not have been used: `voidable` says whether it can be undone.
+   * Otherwise correct it with a debit or a grant. A repeated request returns the same refund.
+   */
+  @Post(':refund_id/void')
+  @Requires('refund')
+  @LocksRows()
+  @ApiReplays()
+  @HttpCode(200)
+  @ApiBody({ type: VoidRefundDto, required: false })
+  @ApiProblems.read('validation_failed', 'refund_not_voidable', 'precondition_failed')
+  async voidRefund(
+    @CurrentCaller() caller: Caller,
+    @IdParam('The order') id: string,
+    @IdParam('The refund', 'refund_id') refundId: string,
+    @Body() body: VoidRefundDto,
+    @IfMatch() versions: string[] | undefined,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<RefundDto> {
+    return answer(response, await this.refunds.void(caller, id, refundId, body, versions));
   }
 }
 

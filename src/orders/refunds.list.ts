@@ -11,6 +11,7 @@ import { type Asked, type ListOf } from '../platform/database/reads.js';
 import { notFound } from '../platform/values/problem.js';
 import { Order } from './order.entity.js';
 import { type RefundDto, toRefundDto } from './refund.dto.js';
+import { readVoidable } from './refund-voids.js';
 import { Refund } from './refund.entity.js';
 
 /** The merchant's refunds, newest first. */
@@ -39,7 +40,8 @@ const refundsIn = (asked: Asked, name: string, range: IndexRange): List<RefundDt
     present: async (refunds) => {
       const ids = refunds.map(({ orderId }) => orderId);
       const externalIds = await externalIdsOf(asked.manager, asked.merchantId, ids);
-      return refunds.map((refund) => toRefundDto(refund, externalIds.get(refund.orderId)!));
+      const voidable = await readVoidable(asked, refunds);
+      return refunds.map((refund) => toRefundDto(refund, externalIds.get(refund.orderId)!, voidable.has(refund.id)));
     },
   });
 

@@ -1,11 +1,13 @@
 import { Injectable } from '@nestjs/common';
-import { differences } from '../cashback/replay.js';
+import { IsNull } from 'typeorm';
+import { Replays } from '../cashback/replay.js';
+import { GONE } from '../cashback/wallet-credits.js';
 import { Reads } from '../platform/database/reads.js';
-import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { type Caller } from '../platform/values/caller.js';
 import { exactCents } from '../platform/values/money.js';
 import { externalIdConflict, type Fault, notFound, validationFailed } from '../platform/values/problem.js';
 import { readMetadata } from '../platform/values/texts.js';
+import { type Written } from '../platform/values/written.js';
 import { readOptional, type SentRefund, Versions } from './order-content.js';
 import { OrderTransactionsService } from './order-transactions.service.js';
 import { Order } from './order.entity.js';
@@ -17,17 +19,19 @@ import {
   type RefundQuoteDto,
   toRefundQuoteDto,
   toRefundDto,
+  type VoidRefundDto,
 } from './refund.dto.js';
 import { Refund } from './refund.entity.js';
+import { readVoidable } from './refund-voids.js';
 import { externalIdOf } from './refunds.list.js';
 
 /** Full and partial refunds of completed orders. */
 @Injectable()
 export class RefundsService {
   constructor(
-    private readonly unitOfWork: UnitOfWork,
     private readonly reads: Reads,
     private readonly transactions: OrderTransactionsService,
+    private readonly replays: Replays,
   ) {}
 
   /**
@@ -41,21 +45,48 @@ export class RefundsService {
     orderId: string,
     request: CreateRefundDto,
     versions: Versions,
-  ): Promise<{ refund: RefundDto; replayed: boolean }> {
+  ): Promise<Written<RefundDto>> {
     const read = readRefund(request);
     const { result, order } = await this.transactions.run(merchantId, orderId, {
       refund: { externalId: read.externalId, isByItems: read.returned !== null },
       needs: (order) => (order.wasCompleted ? { takeBackCents: order.keptCents } : {}),
-      perform: (order, wallet, existing, refunds) => {
+      perform: (order, wallet, existing, others) => {
         const sent = { ...read, returned: withQuantities(order, read.returned) };
-        if (existing === undefined)
-          return { refund: order.refund(wallet, sent, refunds, { by, versions }), replayed: false };
-        refuseDifferences(sent, existing, order);
-        return { refund: existing, replayed: true };
+        if (existing !== undefined) {
+          this.#refuseDifferences(sent, existing);
+          return { replayed: existing };
+        }
+        const asked = { ...sent, contentDigest: this.replays.digest(contentOf(sent)) };
+        const refund = order.refund(wallet, asked, others.filter(isStanding), { by, versions });
+        return toRefundDto(refund, order.externalId, wallet.obstacleTo(refund.id) === undefined);
       },
     });
-    const { refund, replayed } = result;
-    return { refund: toRefundDto(refund, order.externalId), replayed };
+    if (!('replayed' in result)) return { dto: result, replayed: false };
+    return { dto: await this.get(merchantId, order.id, result.replayed.id), replayed: true };
+  }
+
+  /**
+   * Undoes a refund, or returns it if it was undone before.
+   *
+   * @throws Problem not_found; and those of `Order.voidRefund`.
+   */
+  async void(
+    { merchantId, apiUserId: by }: Caller,
+    orderId: string,
+    id: string,
+    { reason }: VoidRefundDto,
+    versions: Versions,
+  ): Promise<Written<RefundDto>> {
+    const { result } = await this.transactions.run(merchantId, orderId, {
+      refund: { id },
+      perform: (order, wallet, refund, later) => {
+        if (refund === undefined) throw notFound(NO_REFUND);
+        const replayed = refund.voidedAt !== null;
+        if (!replayed) order.voidRefund(wallet, refund, later, reason ?? null, { by, versions });
+        return { dto: toRefundDto(refund, order.externalId, false), replayed };
+      },
+    });
+    return result;
   }
 
   /**
@@ -67,8 +98,9 @@ export class RefundsService {
     return this.reads.read(merchantId, readAsked(request), async ({ manager, query: asked, now }) => {
       const order = await manager.findOneBy(Order, { id: orderId, merchantId });
       if (order === null) throw notFound('no order has this ID');
-      const [row] = await manager.query<{ cents: string }[]>(EXPIRED, [now, orderId, merchantId]);
-      const refunds = asked.returned ? await manager.findBy(Refund, { orderId, merchantId }) : [];
+      const [row] = await manager.query<{ cents: string }[]>(GONE_OF_ORDER, [now, orderId, merchantId]);
+      const where = { orderId, merchantId, voidedAt: IsNull() };
+      const refunds = asked.returned ? await manager.findBy(Refund, where) : [];
       const sent = { ...asked, returned: withQuantities(order, asked.returned) };
       return toRefundQuoteDto(order.quoteRefund(sent, refunds, exactCents(row?.cents ?? 0)));
     });
@@ -76,19 +108,37 @@ export class RefundsService {
 
   /** @throws Problem not_found, also for a refund of another order or another merchant. */
   get(merchantId: string, orderId: string, refundId: string): Promise<RefundDto> {
-    return this.unitOfWork.statement(async (manager) => {
-      const externalId = await externalIdOf(manager, merchantId, orderId);
-      const refund = await manager.findOneBy(Refund, { id: refundId, merchantId, orderId });
-      if (refund === null) throw notFound('no refund of this order has this ID');
-      return toRefundDto(refund, externalId);
+    return this.reads.read(merchantId, { orderId }, async (asked) => {
+      const externalId = await externalIdOf(asked.manager, merchantId, orderId);
+      const refund = await asked.manager.findOneBy(Refund, { id: refundId, merchantId, orderId });
+      if (refund === null) throw notFound(NO_REFUND);
+      const voidable = await readVoidable(asked, [refund]);
+      return toRefundDto(refund, externalId, voidable.has(refund.id));
     });
+  }
+
+  /** @throws Problem external_id_conflict if the request differs from the refund with its `external_id`. */
+  #refuseDifferences(sent: SentRefund, existing: Refund): void {
+    // An earlier request without the member is the same as one with what that meant.
+    const eligibleCents = sent.eligibleCents === null ? existing.requestedEligibleCents : existing.eligibleCents;
+    const takeBackCents = sent.takeBackCents === null ? existing.requestedTakeBackCents : existing.dueCents;
+    const stored = {
+      content: contentOf({ ...existing, eligibleCents, takeBackCents }),
+      digest: existing.contentDigest,
+    };
+    const errors = this.replays.differencesFromStored(contentOf(sent), stored, ['reason', 'metadata']);
+    if (errors.length > 0) throw externalIdConflict('refund', existing.id, errors);
   }
 }
 
-/** How much of what an order earned has expired unspent, written off or not. */
-const EXPIRED = `
+const NO_REFUND = 'no refund of this order has this ID';
+
+const isStanding = ({ voidedAt }: Refund): boolean => voidedAt === null;
+
+/** How much of what an order earned has expired unspent, written off or not, or debits took. */
+const GONE_OF_ORDER = `
   SELECT COALESCE((SELECT -SUM(e.amount_cents) FROM cashback_entries e
-                    WHERE e.credit_id = c.id AND e.merchant_id = c.merchant_id AND e.kind = 'expire'), 0)
+                    WHERE e.credit_id = c.id AND e.merchant_id = c.merchant_id AND e.kind IN (${GONE})), 0)
          + IF(c.expires_at <= ?, c.remaining_cents - c.held_cents, 0) AS cents
     FROM cashback_credits c WHERE c.order_id = ? AND c.merchant_id = ?`;
 
@@ -131,17 +181,3 @@ const contentOf = (refund: Omit<SentRefund, 'externalId'>) => ({
   store: refund.store,
   metadata: refund.metadata ?? {},
 });
-
-/** @throws Problem external_id_conflict if the request differs from the refund with its `external_id`. */
-function refuseDifferences(sent: SentRefund, existing: Refund, { isErased }: Order): void {
-  // An earlier request without the member is the same as one with what that meant.
-  const eligibleCents = sent.eligibleCents === null ? existing.requestedEligibleCents : existing.eligibleCents;
-  const takeBackCents = sent.takeBackCents === null ? existing.requestedTakeBackCents : existing.dueCents;
-  // What an erasure removed is not compared.
-  const { reason, metadata } = isErased ? sent : existing;
-  const errors = differences(
-    contentOf(sent),
-    contentOf({ ...existing, eligibleCents, takeBackCents, reason, metadata }),
-  );
-  if (errors.length > 0) throw externalIdConflict('refund', existing.id, errors);
-}

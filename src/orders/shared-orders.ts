@@ -1,4 +1,5 @@
 import type { EntityManager } from 'typeorm';
+import type { Spendable } from '../cashback/quote.js';
 import { AVAILABLE, availableParameters, UNCHANGED_AVAILABLE } from '../cashback/wallet-sums.js';
 import { inColumn } from '../platform/database/by-merchant.js';
 import { violatedUniqueKey } from '../platform/database/errors.js';
@@ -9,6 +10,10 @@ import { createdEvent } from './order-events.js';
 import { Order } from './order.entity.js';
 
 // What shared statements do: they insert and find orders of several requests, of any merchants, without locks.
+
+/** How much of a statement an order takes. */
+export const sizeOf = ({ items, paymentMethods }: Pick<Order, 'items' | 'paymentMethods'>): number =>
+  items.length + paymentMethods.length;
 
 /**
  * Inserts the orders that are new. The unique key of `external_id` decides, also among the orders of one statement.
@@ -45,7 +50,11 @@ async function insertNew(manager: EntityManager, orders: readonly Order[]): Prom
   }
 }
 
-async function existingKeys(manager: EntityManager, orders: readonly Order[]): Promise<Set<string>> {
+/** Returns which external IDs merchants have used already, by `externalKey`. */
+export async function existingKeys(
+  manager: EntityManager,
+  orders: readonly Pick<Order, 'merchantId' | 'externalId'>[],
+): Promise<Set<string>> {
   const [condition, parameters] = inColumn('external_id', orders, ({ externalId }) => Buffer.from(externalId));
   const rows = await manager.query<{ merchant_id: string; external_id: Buffer }[]>(
     `SELECT merchant_id, external_id FROM orders WHERE ${condition}`,
@@ -56,7 +65,7 @@ async function existingKeys(manager: EntityManager, orders: readonly Order[]): P
   );
 }
 
-const externalKey = ({ merchantId, externalId: value }: Pick<Order, 'merchantId' | 'externalId'>): string =>
+export const externalKey = ({ merchantId, externalId: value }: Pick<Order, 'merchantId' | 'externalId'>): string =>
   keyOf({ merchantId, value });
 
 const byKey = (a: Order, b: Order): number => (externalKey(a) < externalKey(b) ? -1 : 1);
@@ -66,7 +75,7 @@ const keyOf = ({ merchantId, value }: OrderKey): string => `${merchantId} ${valu
 /** An order with what its customer can spend at the same instant, without held amounts. */
 export interface OrderWithBalance {
   order: Order;
-  availableCents: number;
+  balance: Spendable;
   now: Date;
 }
 
@@ -80,6 +89,7 @@ interface OrderRow extends Row {
   merchant_id: string;
   id: string;
   wallet_id: string | null;
+  wallet_frozen: number | null;
   /** NULL if there is no wallet, or if dates have changed the balance since the wallet was last written. */
   balance_available: string | null;
 }
@@ -106,10 +116,10 @@ export async function findOrdersWithBalances(
   const found = new Map<string, OrderWithBalance>();
   for (const row of await withChangedBalances(manager, rows, now)) {
     const order = toEntity(manager, Order, row);
-    const availableCents = exactCents(row.balance_available ?? 0);
+    const balance = { availableCents: exactCents(row.balance_available ?? 0), isFrozen: Boolean(row.wallet_frozen) };
     found.set(keyOf({ merchantId: order.merchantId, value: column === 'id' ? order.id : order.externalId }), {
       order,
-      availableCents,
+      balance,
       now,
     });
   }
@@ -120,7 +130,7 @@ export async function findOrdersWithBalances(
 function select(manager: EntityManager, available: string): string {
   const columns = columnNames(manager, Order).map((name) => `o.${name}`);
   return `
-    SELECT ${columns.join(', ')}, w.id AS wallet_id, ${available} AS balance_available
+    SELECT ${columns.join(', ')}, w.id AS wallet_id, w.frozen AS wallet_frozen, ${available} AS balance_available
       FROM orders o LEFT JOIN wallets w ON w.merchant_id = o.merchant_id AND w.document = o.document`;
 }
 

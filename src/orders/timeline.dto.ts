@@ -7,7 +7,8 @@ import { AMOUNT_PATTERN } from '../platform/values/money.js';
 /** What a line of a timeline can say. Lines of one instant and one cause are in this order. */
 export const TIMELINE_TYPES = [
   ...(['created', 'expired', 'completed', 'cancelled', 'redeem', 'earn', 'customer_changed', 'move_out'] as const),
-  ...(['move_in', 'refunded', 'return', 'take_back', 'repay', 'debt', 'available', 'expire'] as const),
+  ...(['move_in', 'refunded', 'return', 'take_back', 'repay', 'debt', 'refund_voided', 'available'] as const),
+  ...(['debit', 'expire'] as const),
 ] as const;
 export type TimelineType = (typeof TIMELINE_TYPES)[number];
 
@@ -20,15 +21,15 @@ export class TimelineLineDto {
     enum: TIMELINE_TYPES,
     enumName: 'TimelineType',
     description:
-      '`created`, `expired`, `completed`, `cancelled`, `customer_changed` and `refunded` happened to the order. ' +
-      '`available`: the cashback that it earned became available. All others are kinds of ledger entries; `expire` is ' +
-      'of the cashback that it earned.',
+      '`created`, `expired`, `completed`, `cancelled`, `customer_changed`, `refunded` and `refund_voided` happened to ' +
+      'the order. `available`: the cashback that it earned became available. All others are kinds of ledger entries; ' +
+      '`debit` and `expire` are of the cashback that it earned.',
     example: 'redeem',
   })
   readonly type!: TimelineType;
 
   /**
-   * Of `completed`, the total; of `refunded`, the refunded part of it; otherwise the cashback, signed as in the
+   * Of `completed`, the total; of `refunded` and `refund_voided`, the refunded part of it; otherwise the cashback, signed as in the
    * statement. Null if nothing moved.
    */
   @ApiProperty({ type: String, pattern: AMOUNT_PATTERN.source.replace('^', '^-?'), nullable: true, example: '-20.00' })
@@ -50,7 +51,7 @@ export class TimelineLineDto {
   @ApiProperty({ type: String, nullable: true, example: 'DEV-1' })
   readonly refund_external_id!: string | null;
 
-  /** Why, if the request said it: of `cancelled`, `customer_changed` and `refunded`. */
+  /** Why, if the request said it: of `cancelled`, `customer_changed`, `refunded` and `refund_voided`. */
   @ApiProperty({ type: String, nullable: true, example: 'Defective' })
   readonly reason!: string | null;
 }

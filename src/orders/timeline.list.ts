@@ -1,3 +1,4 @@
+import { GONE } from '../cashback/wallet-credits.js';
 import { byOf } from '../platform/http/by.dto.js';
 import { decodeCursor, encodeCursor, type PageRequest } from '../platform/database/lists.js';
 import { type Answer } from '../platform/database/reads.js';
@@ -52,9 +53,12 @@ const LINES = `
       UNION ALL SELECT 'refunded', f.created_at, f.id, f.amount_cents, f.created_by, COALESCE(f.store, o.store), f.reason
         FROM refunds f JOIN orders o ON o.id = f.order_id AND o.merchant_id = f.merchant_id
        WHERE f.order_id = :id AND f.merchant_id = :merchantId
+      UNION ALL SELECT 'refund_voided', f.voided_at, f.id, f.amount_cents, f.voided_by, COALESCE(f.store, o.store), f.void_reason
+        FROM refunds f JOIN orders o ON o.id = f.order_id AND o.merchant_id = f.merchant_id
+       WHERE f.order_id = :id AND f.merchant_id = :merchantId AND f.voided_at IS NOT NULL
       UNION ALL SELECT kind, effective_at, COALESCE(refund_id, order_id), amount_cents, made_by, store, NULL
         FROM cashback_entries WHERE order_id = :id AND merchant_id = :merchantId
-      UNION ALL SELECT e.kind, e.effective_at, o.order_id, e.amount_cents, NULL, NULL, NULL ${OF_EARNED} AND e.kind = 'expire'
+      UNION ALL SELECT e.kind, e.effective_at, o.order_id, e.amount_cents, e.made_by, e.store, NULL ${OF_EARNED} AND e.kind IN (${GONE})
       UNION ALL SELECT 'available', c.available_at, o.order_id, e.amount_cents, NULL, NULL, NULL ${OF_EARNED}
         AND c.available_at <= :now AND e.effective_at <= c.available_at
     ) found LEFT JOIN refunds r ON r.id = cause AND r.merchant_id = :merchantId

@@ -53,6 +53,7 @@ const ZERO_CENTS = {
   returned: 0,
   taken_back: 0,
   voided: 0,
+  debited: 0,
   expired: 0,
   closing: 0,
   closing_debt: 0,
@@ -73,6 +74,7 @@ const MEMBERS: Record<EntryKind, [member: Member, sign: 1 | -1]> = {
   debt: ['taken_back', 1],
   repay: ['taken_back', 1],
   void: ['voided', -1],
+  debit: ['debited', -1],
   expire: ['expired', -1],
   // From one customer to another, at the same instant and of the same store.
   move_out: ['earned', 1],

@@ -77,10 +77,14 @@ export class LedgerRowDto {
   @ApiMoney({ signed: true })
   readonly voided!: string;
 
+  /** Taken by debits, less what their voids gave back. */
+  @ApiMoney({ signed: true })
+  readonly debited!: string;
+
   @ApiMoney({ signed: true })
   readonly expired!: string;
 
-  /** `opening + earned + granted − redeemed + returned − taken_back − voided − expired`. */
+  /** `opening + earned + granted − redeemed + returned − taken_back − voided − debited − expired`. */
   @ApiMoney({ signed: true })
   readonly closing!: string;
 

@@ -13,7 +13,6 @@ import {
 import { ApiCreatedResponse, ApiTags } from '@nestjs/swagger';
 import { defer, lastValueFrom, type Observable } from 'rxjs';
 import { readRules, toPolicyDto } from '../merchants/policy.dto.js';
-import { Config } from '../platform/config/config.js';
 import { type AppRequest } from '../platform/http/app-request.js';
 import { MerchantController, MerchantId, Public, Requires } from '../platform/http/decorators.js';
 import { RateLimit } from '../platform/http/guards.js';
@@ -36,10 +35,7 @@ const TAG = 'sandbox';
 @Controller('sandbox/merchants')
 @ApiTags(TAG)
 export class SandboxMerchantsController {
-  constructor(
-    private readonly merchants: SandboxMerchants,
-    private readonly config: Config,
-  ) {}
+  constructor(private readonly merchants: SandboxMerchants) {}
 
   /**
    * Create a merchant
@@ -58,7 +54,7 @@ export class SandboxMerchantsController {
     return {
       id: created.merchant.id,
       name,
-      policy: toPolicyDto(created.merchant.policy, this.config),
+      policy: toPolicyDto(created.merchant.policy),
       user: { id, name: userName, email, permissions, password: created.password },
     };
   }

@@ -1,4 +1,4 @@
-import { ApiProperty, OmitType, PartialType, PickType } from '@nestjs/swagger';
+import { ApiProperty, PartialType, PickType } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import { UserWithPasswordDto } from '../auth/user.dto.js';
 import { AcceptsRules, PolicyDto } from '../merchants/policy.dto.js';
@@ -9,7 +9,7 @@ import { type ClockTarget } from './clock-moves.service.js';
 /** Rules that differ from the default ones. The members are those of `GET /policy`. */
 @AcceptsRules()
 @InOrder(PolicyDto)
-export class SandboxPolicyDto extends PartialType(OmitType(PolicyDto, ['document_check_digits'])) {}
+export class SandboxPolicyDto extends PartialType(PolicyDto) {}
 
 /** A merchant to create in the sandbox. */
 export class CreateSandboxMerchantDto {

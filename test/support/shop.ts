@@ -9,6 +9,7 @@ import type {
   CashbackAvailableData,
   CashbackExpiringData,
   CustomerChangedData,
+  DebitData,
   DebtChangedData,
   EventDto,
   GrantData,
@@ -23,6 +24,7 @@ import type { RefundDto, RefundQuoteDto } from '../../src/orders/refund.dto.js';
 import { ErasureService } from '../../src/orders/erasure.service.js';
 import type { CreditDto, CustomerCreditDto } from '../../src/cashback/credit.dto.js';
 import type { CustomerDto } from '../../src/cashback/wallet.dto.js';
+import type { DebitDto } from '../../src/cashback/debit.dto.js';
 import type { GrantDto } from '../../src/cashback/grant.dto.js';
 import type { EntryDto, WalletDto } from '../../src/cashback/wallet.dto.js';
 import type { WebhookEndpointDto, WebhookEndpointWithSecretDto } from '../../src/events/webhook-endpoint.dto.js';
@@ -48,6 +50,7 @@ export type Credit = Json<CreditDto>;
 export type CustomerCredit = Json<CustomerCreditDto>;
 export type Customer = Json<CustomerDto>;
 export type Grant = Json<GrantDto>;
+export type Debit = Json<DebitDto>;
 /** The members of all types of events. */
 export type FeedEvent = Omit<Json<EventDto>, 'data'> & {
   data: Json<
@@ -55,6 +58,7 @@ export type FeedEvent = Omit<Json<EventDto>, 'data'> & {
       OrderRefundedData &
         CustomerChangedData &
         GrantData &
+        DebitData &
         CashbackAvailableData &
         CashbackExpiringData &
         DebtChangedData
@@ -144,14 +148,23 @@ export class Call<T> implements PromiseLike<T> {
     return problem;
   }
 
-  /** Expects the 201 of a request that was already done. @returns the body. */
+  /** Expects the success of a request that was already done. @returns the body. */
   async replayed(): Promise<T> {
     const { status, headers, body } = await this.answer;
     expect({ status, replayed: headers.get('idempotency-replayed'), body }).toMatchObject({
-      status: 201,
+      status: this.status ?? 201,
       replayed: 'true',
     });
     return body;
+  }
+
+  /** Expects a success that says that it changed something. @returns the body. */
+  async changed(): Promise<T> {
+    const { status, headers, isRepeated } = await this.answer;
+    expect({ status, replayed: isRepeated ? null : headers.get('idempotency-replayed') }).toEqual({
+      ...{ status: this.status ?? status, replayed: null },
+    });
+    return this.#body();
   }
 
   async #body(): Promise<T> {
@@ -287,6 +300,24 @@ export class Shop {
     return this.complete(await this.create(members), completion);
   }
 
+  /** Creates and completes an order of 150.00 in one request. */
+  sell(members: Members = {}, complete: unknown = {}, options?: RequestOptions): Call<Order> {
+    return this.create({ ...members, complete }, options);
+  }
+
+  /** Undoes a refund. */
+  voidRefund(
+    { order_id, id }: Pick<Refund, 'order_id' | 'id'>,
+    body?: unknown,
+    options?: RequestOptions,
+  ): Call<Refund> {
+    return this.send('POST', `/orders/${order_id}/refunds/${id}/void`, { body, ...options }, 200);
+  }
+
+  readRefund({ order_id, id }: Pick<Refund, 'order_id' | 'id'>): Call<Refund> {
+    return this.send('GET', `/orders/${order_id}/refunds/${id}`, {}, 200);
+  }
+
   /** Corrects the customer of a completed order. */
   changeCustomer({ id }: Identified, document: unknown, options?: RequestOptions): Call<CustomerChange> {
     const body = { document, reason: 'Typed wrongly at the till' };
@@ -351,6 +382,25 @@ export class Shop {
   grant(members: Members = {}): Call<Grant> {
     const body = { external_id: `SORRY-${unique()}`, document: aDocument(), amount: '50.00', ...members };
     return this.send('POST', '/grants', { body }, 201);
+  }
+
+  /** Debits 20.00 of a customer. Pass the members that matter for the test, or a whole body to send it again. */
+  debit(members: Members): Call<Debit> {
+    const body = { external_id: `FIX-${unique()}`, amount: '20.00', reason: 'Granted twice', ...members };
+    return this.send('POST', '/debits', { body }, 201);
+  }
+
+  readDebit({ id }: Identified): Call<Debit> {
+    return this.send('GET', `/debits/${id}`, {}, 200);
+  }
+
+  voidDebit({ id }: Identified, body?: unknown): Call<Debit> {
+    return this.send('POST', `/debits/${id}/void`, { body }, 200);
+  }
+
+  /** Freezes a wallet, or unfreezes it. */
+  freeze({ id }: Identified, frozen: unknown = true, reason: unknown = 'Stolen account'): Call<Wallet> {
+    return this.send('PUT', `/wallets/${id}/freeze`, { body: { frozen, reason } }, 200);
   }
 
   readGrant({ id }: Identified): Call<Grant> {

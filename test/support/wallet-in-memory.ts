@@ -17,7 +17,9 @@ export class WalletInMemory {
   constructor(public now = new Date('2026-11-20T12:00:00Z')) {
     const cents = { debtCents: 0, balanceCents: 0, availableCents: 0, pendingCents: 0, heldCents: 0 };
     const dates = { availableAsOf: now, availableUntil: now, createdAt: now };
-    this.#row = { id: newId(now), merchantId: newId(now), document: '52998224725', ...cents, ...dates, lastSeq: 0 };
+    const freeze = { frozen: false, freezeChangedAt: null, freezeChangedBy: null, freezeReason: null };
+    const of = { id: newId(now), merchantId: newId(now), document: '52998224725' };
+    this.#row = { ...of, ...cents, ...dates, ...freeze, lastSeq: 0 };
   }
 
   /**
@@ -76,7 +78,7 @@ export class WalletInMemory {
       redeemed: new Map(
         redeemed.map(({ creditId, amountCents }) => [loaded.find(({ id }) => id === creditId)!, -amountCents]),
       ),
-      expiredCents: -sumCents(expired.map(({ amountCents }) => amountCents)),
+      goneCents: -sumCents(expired.map(({ amountCents }) => amountCents)),
     });
     return wallet;
   }

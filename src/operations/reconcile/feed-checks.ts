@@ -17,7 +17,8 @@ const valueOf = (path: string): string => `JSON_VALUE(e.data, '$.${path}')`;
 const centsOf = (path: string): string => `CAST(${valueOf(path)} AS DECIMAL(20, 2)) * 100`;
 const instantOf = (path: string): string => `CAST(LEFT(REPLACE(${valueOf(path)}, 'T', ' '), 23) AS DATETIME(3))`;
 const ofWallets = `JOIN wallets w ON w.id = e.subject_id WHERE ${inPage('w.id')} AND ${inPage('e.subject_id')}`;
-const LEDGER_TYPES = "('cashback.granted', 'cashback.voided', 'cashback.expired', 'wallet.debt_changed')";
+const LEDGER_TYPES =
+  "('cashback.granted', 'cashback.voided', 'cashback.debited', 'cashback.debit_voided', 'cashback.expired', 'wallet.debt_changed')";
 
 /** How many entries before an event are compared with it. */
 const LAST_ENTRIES = 100;
@@ -104,22 +105,24 @@ export const FEED_CHECKS: SqlChecks = {
                           AND e.data NOT REGEXP '"(document|metadata|reason|note|void_reason)" *:')), FALSE)`,
     ),
 
-  'what was granted, voided, expired or changed the debt, and who did it, is what the events of the same instant say': `
-    SELECT x.subject_id AS wallet_id, x.type, x.credit_id, x.at, x.made_by, SUM(x.entries_cents) AS entries_cents, SUM(x.events_cents) AS events_cents
+  'what was granted, voided, debited, expired or changed the debt, and who did it, is what the events of the same instant say': `
+    SELECT x.subject_id AS wallet_id, x.type, x.of_id, x.at, x.made_by, SUM(x.entries_cents) AS entries_cents, SUM(x.events_cents) AS events_cents
       FROM (${fromBoth(
-        `e.merchant_id, e.subject_id, e.type, COALESCE(${valueOf('grant.id')}, '') AS credit_id, e.occurred_at AS at, e.made_by, 0 AS entries_cents,
+        `e.merchant_id, e.subject_id, e.type, COALESCE(${valueOf('grant.id')}, ${valueOf('debit.id')}, '') AS of_id, e.occurred_at AS at, e.made_by, 0 AS entries_cents,
          CASE e.type WHEN 'wallet.debt_changed' THEN ${centsOf('change')} ELSE ${centsOf('amount')} END AS events_cents`,
         `${ofWallets} AND e.type IN ${LEDGER_TYPES}`,
       )} UNION ALL
             SELECT e.merchant_id, e.wallet_id,
                    CASE e.kind WHEN 'grant' THEN 'cashback.granted' WHEN 'void' THEN 'cashback.voided'
+                               WHEN 'debit' THEN IF(e.amount_cents < 0, 'cashback.debited', 'cashback.debit_voided')
                                WHEN 'expire' THEN 'cashback.expired' ELSE 'wallet.debt_changed' END,
-                   CASE WHEN e.kind IN ('grant', 'void') THEN COALESCE(c.from_credit_id, e.credit_id) ELSE '' END, e.created_at, e.made_by,
-                   CASE WHEN e.kind IN ('void', 'expire') THEN -e.amount_cents ELSE e.amount_cents END, 0
+                   CASE WHEN e.kind IN ('grant', 'void') THEN COALESCE(c.from_credit_id, e.credit_id) WHEN e.kind = 'debit' THEN e.debit_id ELSE '' END,
+                   e.created_at, e.made_by,
+                   CASE WHEN e.kind IN ('void', 'expire') THEN -e.amount_cents WHEN e.kind = 'debit' THEN ABS(e.amount_cents) ELSE e.amount_cents END, 0
               FROM cashback_entries e LEFT JOIN cashback_credits c ON c.id = e.credit_id
-             WHERE ${inPage('e.wallet_id')} AND e.kind IN ('grant', 'void', 'expire', 'debt', 'repay')) x
+             WHERE ${inPage('e.wallet_id')} AND e.kind IN ('grant', 'void', 'debit', 'expire', 'debt', 'repay')) x
       LEFT JOIN event_feeds f ON f.merchant_id = x.merchant_id WHERE COALESCE(x.at >= f.kept_since, TRUE)
-     GROUP BY x.subject_id, x.merchant_id, x.type, x.credit_id, x.at, x.made_by
+     GROUP BY x.subject_id, x.merchant_id, x.type, x.of_id, x.at, x.made_by
     HAVING NOT COALESCE(SUM(x.entries_cents) = SUM(x.events_cents), FALSE)`,
 
   // An event of the same instant, or of a clock that is ahead, can have the sums before the last entries. What had
@@ -157,6 +160,24 @@ export const FEED_CHECKS: SqlChecks = {
                           AND e.made_by = g.voided_by)
        AND NOT EXISTS (SELECT 1 FROM event_outbox e WHERE e.merchant_id = c.merchant_id AND e.subject_id = c.wallet_id
                           AND e.type = 'cashback.voided' AND e.occurred_at = g.voided_at AND e.made_by = g.voided_by)`,
+
+  'the debit in an event is that of its rows': fromBoth(
+    'e.merchant_id, e.subject_id AS wallet_id, e.type, e.occurred_at, d.id AS debit_id, d.amount_cents, d.store, d.voided_at',
+    `LEFT JOIN debits d ON d.id = CONVERT(${valueOf('debit.id')} USING ascii) COLLATE ascii_bin AND d.wallet_id = e.subject_id
+     WHERE ${inPage('e.subject_id')} AND e.type IN ('cashback.debited', 'cashback.debit_voided')
+       AND NOT COALESCE(d.external_id = CAST(${valueOf('debit.external_id')} AS BINARY) AND ${centsOf('debit.amount')} = d.amount_cents
+                        AND ${isSameText(valueOf('debit.store'), 'd.store')}
+                        AND IF(e.type = 'cashback.debited', e.occurred_at = d.created_at AND e.made_by = d.created_by, e.occurred_at >= d.voided_at), FALSE)`,
+  ),
+
+  'a wallet was last frozen or unfrozen at the instant and by the user of an event': `
+    SELECT w.id AS wallet_id, w.frozen, w.freeze_changed_at, w.freeze_changed_by
+      FROM wallets w JOIN event_feeds f ON f.merchant_id = w.merchant_id
+     WHERE ${inPage('w.id')} AND w.freeze_changed_at >= f.kept_since
+       AND NOT EXISTS (SELECT 1 FROM events e WHERE e.subject_id = w.id AND e.occurred_at = w.freeze_changed_at AND e.made_by = w.freeze_changed_by
+                          AND e.type = IF(w.frozen = 1, 'wallet.frozen', 'wallet.unfrozen'))
+       AND NOT EXISTS (SELECT 1 FROM event_outbox e WHERE e.merchant_id = w.merchant_id AND e.subject_id = w.id AND e.occurred_at = w.freeze_changed_at
+                          AND e.made_by = w.freeze_changed_by AND e.type = IF(w.frozen = 1, 'wallet.frozen', 'wallet.unfrozen'))`,
 
   'what an order repays without a refund is by the user, or by the date, of an event of the order at the same instant': `
     SELECT e.wallet_id, e.seq, e.order_id, e.made_by, e.created_at

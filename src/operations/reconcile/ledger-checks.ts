@@ -3,31 +3,45 @@ import { NEVER_SQL } from '../../cashback/wallet-sums.js';
 import { nowOf } from '../../platform/database/by-merchant.js';
 import { endsDay, inPage, isSameText, madeAt, type SqlChecks } from './page.js';
 
+type Reference = boolean | null;
+
 /**
- * Whether an entry of each kind refers to a credit, an order and a refund; `null` means optional. Entries of the debt
- * have no credit.
+ * Whether an entry of each kind refers to a credit, an order, a refund and a debit; `null` means optional. Entries of
+ * the debt have no credit.
  */
-const REFERENCES: Record<EntryKind, [credit: boolean, order: boolean | null, refund: boolean | null]> = {
-  earn: [true, true, false],
-  grant: [true, false, false],
-  void: [true, false, false],
-  redeem: [true, true, false],
-  return: [true, true, true],
-  // Taken back by a refund, or repays debt from new cashback or from amounts that a refund or a release returns.
-  take_back: [true, null, null],
-  expire: [true, false, false],
-  move_out: [true, true, false],
-  move_in: [true, true, false],
-  debt: [false, true, true],
-  repay: [false, null, null],
+const REFERENCES: Record<EntryKind, [credit: boolean, order: Reference, refund: Reference, debit: Reference]> = {
+  earn: [true, true, false, false],
+  grant: [true, false, false, false],
+  void: [true, false, false, false],
+  redeem: [true, true, false, false],
+  return: [true, true, true, false],
+  // Taken back by a refund, or repays debt from new cashback, or from what a refund, a release or a void gives back.
+  take_back: [true, null, null, null],
+  debit: [true, false, false, true],
+  expire: [true, false, false, false],
+  move_out: [true, true, false, false],
+  move_in: [true, true, false, false],
+  debt: [false, true, true, false],
+  repay: [false, null, null, null],
+};
+
+/** The kinds that a void undoes with the opposite sign, and what then is voided. */
+const UNDONE: Partial<Record<EntryKind, string>> = {
+  return: 'refund_id',
+  take_back: 'refund_id',
+  debt: 'refund_id',
+  debit: 'debit_id',
 };
 
 const ENTRIES_OF_KINDS = Object.entries(REFERENCES).map(([kind, references]) => {
   const sign = ENTRY_KINDS[kind as EntryKind] > 0 ? '>' : '<';
+  const undone = UNDONE[kind as EntryKind];
+  const isUndone = undone === undefined ? '' : ` OR (e.amount_cents <> 0 AND e.${undone} IS NOT NULL)`;
   const isNamed = (column: string, must: boolean | null | undefined): string =>
     must === null ? '' : ` AND e.${column} IS ${must ? 'NOT ' : ''}NULL`;
-  const named = ['credit_id', 'order_id', 'refund_id'].map((column, at) => isNamed(column, references[at]));
-  return `WHEN '${kind}' THEN e.amount_cents ${sign} 0${named.join('')}`;
+  const columns = ['credit_id', 'order_id', 'refund_id', 'debit_id'];
+  const named = columns.map((column, at) => isNamed(column, references[at]));
+  return `WHEN '${kind}' THEN (e.amount_cents ${sign} 0${isUndone})${named.join('')}`;
 });
 
 /** Centavos of the credits `c` of a wallet `w` that are not held, and meet a condition. */
@@ -80,26 +94,58 @@ export const WALLET_CHECKS: SqlChecks = {
             OR e.debt_cents <> COALESCE(p.debt_cents, 0) + (CASE WHEN e.credit_id IS NULL THEN e.amount_cents ELSE 0 END)
             OR e.balance_cents < 0 OR e.debt_cents < 0)`,
 
-  'an entry belongs to an existing wallet and its merchant, and to a credit, an order and a refund of the same customer': `
+  'an entry belongs to an existing wallet and its merchant, and to a credit, an order, a refund and a debit of the same customer': `
     SELECT e.wallet_id, e.seq, e.kind, e.merchant_id, w.id AS existing_wallet_id, e.credit_id, c.wallet_id AS credit_wallet_id, e.order_id,
-           o.id AS existing_order_id, e.refund_id, r.order_id AS refund_order_id
+           o.id AS existing_order_id, e.refund_id, r.order_id AS refund_order_id, e.debit_id, d.wallet_id AS debit_wallet_id
       FROM cashback_entries e
       LEFT JOIN wallets w ON w.id = e.wallet_id
       LEFT JOIN cashback_credits c ON c.id = e.credit_id
       LEFT JOIN orders o ON o.id = e.order_id
       LEFT JOIN refunds r ON r.id = e.refund_id
+      LEFT JOIN debits d ON d.id = e.debit_id
       LEFT JOIN customer_changes m ON m.order_id = e.order_id
      WHERE ${inPage('e.wallet_id')}
        AND (w.id IS NULL OR e.merchant_id <> w.merchant_id
             OR (e.credit_id IS NOT NULL AND c.id IS NULL) OR c.wallet_id <> e.wallet_id
             OR (e.order_id IS NOT NULL AND o.id IS NULL) OR o.merchant_id <> w.merchant_id
             OR (o.document <> w.document AND NOT COALESCE(m.previous_wallet_id = e.wallet_id, FALSE) AND NOT (e.kind IN ('take_back', 'repay') AND e.refund_id IS NULL))
-            OR (e.refund_id IS NOT NULL AND NOT (r.order_id <=> e.order_id)))`,
+            OR (e.refund_id IS NOT NULL AND NOT (r.order_id <=> e.order_id))
+            OR (e.debit_id IS NOT NULL AND NOT (d.wallet_id <=> e.wallet_id)))`,
 
-  'an entry has the sign of its kind, and a credit, an order and a refund as its kind requires': `
-    SELECT e.wallet_id, e.seq, e.kind, e.amount_cents, e.credit_id, e.order_id, e.refund_id
+  'an entry has the sign of its kind, unless a void undoes another one, and a credit, an order, a refund and a debit as its kind requires': `
+    SELECT e.wallet_id, e.seq, e.kind, e.amount_cents, e.credit_id, e.order_id, e.refund_id, e.debit_id
       FROM cashback_entries e
      WHERE ${inPage('e.wallet_id')} AND NOT CASE e.kind ${ENTRIES_OF_KINDS.join(' ')} ELSE FALSE END`,
+
+  'what has the opposite sign undoes a refund when it is voided, by who voids it, or gives back what a debit took, after it was voided': `
+    SELECT e.wallet_id, e.seq, e.kind, e.amount_cents, e.created_at, e.made_by, r.voided_at, r.voided_by, d.voided_at AS debit_voided_at
+      FROM cashback_entries e
+      LEFT JOIN refunds r ON r.id = e.refund_id
+      LEFT JOIN debits d ON d.id = e.debit_id
+     WHERE ${inPage('e.wallet_id')}
+       AND ((e.kind IN ('return', 'debt') AND e.amount_cents < 0) OR (e.kind IN ('take_back', 'debit') AND e.amount_cents > 0))
+       AND NOT COALESCE(CASE e.kind WHEN 'debit' THEN e.created_at >= d.voided_at
+                                    ELSE e.created_at = r.voided_at AND e.made_by = r.voided_by END, FALSE)`,
+
+  'a debit of the merchant took what its entries say, and its voids gave back what theirs say': `
+    SELECT d.id AS debit_id, d.merchant_id, d.amount_cents, d.given_back_cents, d.first_seq, d.last_seq, d.created_at, d.voided_at, s.*
+      FROM debits d JOIN wallets w ON w.id = d.wallet_id
+      LEFT JOIN (SELECT e.debit_id AS entries_of, SUM(CASE WHEN e.amount_cents < 0 THEN -e.amount_cents ELSE 0 END) AS taken_cents,
+                        SUM(CASE WHEN e.amount_cents > 0 THEN e.amount_cents ELSE 0 END) AS given_cents,
+                        MIN(CASE WHEN e.amount_cents < 0 THEN e.seq END) AS entries_from, MAX(CASE WHEN e.amount_cents < 0 THEN e.seq END) AS entries_to
+                   FROM cashback_entries e WHERE ${inPage('e.wallet_id')} AND e.kind = 'debit' GROUP BY e.debit_id) s ON s.entries_of = d.id
+     WHERE ${inPage('d.wallet_id')}
+       AND NOT COALESCE(d.merchant_id = w.merchant_id AND ${madeAt('d.id', 'd.created_at')} AND d.amount_cents = s.taken_cents AND d.given_back_cents = s.given_cents
+                        AND d.first_seq = s.entries_from AND d.last_seq = s.entries_to AND d.requested_cents >= d.amount_cents
+                        AND (d.takes_available = 1 OR d.requested_cents = d.amount_cents)
+                        AND (d.voided_at IS NULL) = (d.voided_by IS NULL) AND (d.voided_at IS NOT NULL OR (d.given_back_cents = 0 AND d.void_reason IS NULL))
+                        AND COALESCE(d.voided_at >= d.created_at, TRUE), FALSE)`,
+
+  'a wallet that was never frozen is not frozen': `
+    SELECT w.id AS wallet_id, w.frozen, w.freeze_changed_at, w.freeze_changed_by
+      FROM wallets w
+     WHERE ${inPage('w.id')} AND ((w.freeze_changed_at IS NULL) <> (w.freeze_changed_by IS NULL)
+                                  OR (w.freeze_changed_at IS NULL AND (w.frozen <> 0 OR w.freeze_reason IS NOT NULL)))`,
 
   'an entry takes effect when it is written, or as an expiry when its credit expires, and not before its credit was made and available': `
     SELECT e.wallet_id, e.seq, e.kind, e.effective_at, e.created_at, c.seq AS first_seq, c.available_at, c.expires_at
@@ -107,16 +153,16 @@ export const WALLET_CHECKS: SqlChecks = {
      WHERE ${inPage('e.wallet_id')}
        AND (e.effective_at > e.created_at OR e.effective_at <> CASE e.kind WHEN 'expire' THEN c.expires_at ELSE e.created_at END
             OR e.seq < c.seq OR (e.kind IN ('earn', 'grant', 'move_in') AND e.seq <> c.seq) OR (e.kind = 'redeem' AND e.created_at < c.available_at)
-            OR ((e.kind IN ('void', 'return', 'move_out') OR (e.kind = 'take_back' AND e.refund_id IS NOT NULL AND NOT e.order_id <=> COALESCE(c.order_id, c.moved_order_id)))
+            OR ((e.kind IN ('void', 'return', 'move_out', 'debit') OR (e.kind = 'take_back' AND e.refund_id IS NOT NULL AND NOT e.order_id <=> COALESCE(c.order_id, c.moved_order_id)))
                 AND e.created_at >= c.expires_at))`,
 
-  'an order redeems and earns when it is completed, and a refund moves cashback when it is made, or takes it back later': `
+  'an order redeems and earns when it is completed, and a refund moves cashback when it is made or voided, or takes it back later': `
     SELECT e.wallet_id, e.seq, e.kind, e.created_at, o.id AS order_id, o.completed_at, r.id AS refund_id, r.created_at AS refunded_at
       FROM cashback_entries e
       LEFT JOIN orders o ON o.id = e.order_id AND e.kind IN ('redeem', 'earn')
       LEFT JOIN refunds r ON r.id = e.refund_id
      WHERE ${inPage('e.wallet_id')}
-       AND (r.created_at > e.created_at OR (r.created_at < e.created_at AND e.kind NOT IN ('take_back', 'debt')) OR (e.kind IN ('redeem', 'earn') AND NOT (o.completed_at <=> e.created_at)))`,
+       AND (r.created_at > e.created_at OR (r.created_at < e.created_at AND e.kind NOT IN ('take_back', 'debt') AND NOT (e.created_at <=> r.voided_at)) OR (e.kind IN ('redeem', 'earn') AND NOT (o.completed_at <=> e.created_at)))`,
 
   'what moves from one customer to another is what the correction of the order says': `
     SELECT e.wallet_id, e.seq, e.kind, e.order_id, e.amount_cents, e.created_at, e.made_by, m.moved_cents, m.created_at AS moved_at, m.created_by
@@ -126,12 +172,13 @@ export const WALLET_CHECKS: SqlChecks = {
                         AND e.wallet_id = CASE e.kind WHEN 'move_out' THEN m.previous_wallet_id ELSE m.wallet_id END, FALSE)`,
 
   // Of what an order repays without a refund, events say who did it.
-  'an entry has the user and the store of the completion, refund, correction or grant that it is of; an expiry has neither, and a void no store': `
+  'an entry has the user and the store of the completion, refund, debit, correction or grant that it is of; an expiry has neither, and a void no store': `
     SELECT e.wallet_id, e.seq, e.kind, e.made_by, e.store, o.completed_by, o.store AS order_store, r.created_by AS refunded_by,
-           r.store AS refund_store, g.created_by AS granted_by, c.store AS credit_store
+           r.store AS refund_store, r.voided_by, d.created_by AS debited_by, d.store AS debit_store, g.created_by AS granted_by, c.store AS credit_store
       FROM cashback_entries e
       LEFT JOIN orders o ON o.id = e.order_id
       LEFT JOIN refunds r ON r.id = e.refund_id
+      LEFT JOIN debits d ON d.id = e.debit_id
       LEFT JOIN cashback_credits c ON c.id = e.credit_id AND e.order_id IS NULL
       LEFT JOIN cashback_grants g ON g.credit_id = c.id
      WHERE ${inPage('e.wallet_id')}
@@ -139,11 +186,14 @@ export const WALLET_CHECKS: SqlChecks = {
                              WHEN e.kind = 'void' THEN e.made_by IS NOT NULL AND e.store IS NULL
                              WHEN e.kind IN ('move_out', 'move_in') THEN ${isSameText('e.store', 'o.store')}
                              WHEN e.kind IN ('earn', 'redeem') THEN e.made_by = o.completed_by AND ${isSameText('e.store', 'o.store')}
-                             WHEN e.refund_id IS NOT NULL THEN e.made_by = r.created_by AND ${isSameText('e.store', 'COALESCE(r.store, o.store)')}
+                             WHEN e.refund_id IS NOT NULL THEN (e.made_by = r.created_by OR (e.created_at <=> r.voided_at AND e.made_by <=> r.voided_by))
+                                                               AND ${isSameText('e.store', 'COALESCE(r.store, o.store)')}
+                             WHEN e.debit_id IS NOT NULL THEN (CASE WHEN e.amount_cents < 0 AND e.kind = 'debit' THEN e.made_by = d.created_by ELSE e.made_by IS NOT NULL END)
+                                                              AND ${isSameText('e.store', 'd.store')}
                              WHEN e.order_id IS NULL AND e.credit_id IS NOT NULL THEN e.made_by = g.created_by AND ${isSameText('e.store', 'c.store')}
                              ELSE TRUE END, FALSE)`,
 
-  'a debt is repaid with the amount that the entry before took from cashback of the same order, grant or refund, by the same user in the same store': `
+  'a debt is repaid with the amount that the entry before took from cashback of the same order, grant, refund or debit, by the same user in the same store': `
     SELECT e.wallet_id, e.seq, e.kind, e.order_id, e.refund_id, e.amount_cents, o.kind AS other_kind, o.amount_cents AS other_cents,
            e.made_by, o.made_by AS other_made_by, e.store, o.store AS other_store
       FROM cashback_entries e
@@ -151,7 +201,7 @@ export const WALLET_CHECKS: SqlChecks = {
         ON o.wallet_id = e.wallet_id AND o.seq = CASE e.kind WHEN 'repay' THEN e.seq - 1 ELSE e.seq + 1 END
      WHERE ${inPage('e.wallet_id')} AND (e.kind = 'repay' OR (e.kind = 'take_back' AND e.refund_id IS NULL))
        AND NOT COALESCE(o.kind = CASE e.kind WHEN 'repay' THEN 'take_back' ELSE 'repay' END AND o.amount_cents = e.amount_cents
-                        AND o.order_id <=> e.order_id AND o.refund_id <=> e.refund_id
+                        AND o.order_id <=> e.order_id AND o.refund_id <=> e.refund_id AND o.debit_id <=> e.debit_id
                         AND o.made_by <=> e.made_by AND ${isSameText('o.store', 'e.store')}, FALSE)`,
 
   // That its order exists and is of the same customer follows from the entry that made it.
@@ -267,13 +317,13 @@ export const REFUND_CHECKS: SqlChecks = {
        AND (r.eligible_cents NOT BETWEEN 0 AND r.amount_cents OR r.requested_eligible_cents <> r.eligible_cents
             OR (o.eligible_total_cents IS NULL AND (r.eligible_cents <> r.amount_cents OR r.requested_eligible_cents IS NOT NULL)))`,
 
-  'the amounts of a refund are the sums of its entries, apart from what it can have claimed': `
-    SELECT r.id AS refund_id, r.order_id, r.returned_cents, r.taken_back_cents, s.return_entries, s.take_back_entries, c.claimed_cents
+  'the amounts of a refund are the sums of its entries, apart from what it can have claimed; those of one that was voided are zero': `
+    SELECT r.id AS refund_id, r.order_id, r.voided_at, r.returned_cents, r.taken_back_cents, s.return_entries, s.take_back_entries, c.claimed_cents
       FROM refunds r
       LEFT JOIN (SELECT e.refund_id, ${ENTRY_SUMS} FROM refunds r JOIN cashback_entries e ON e.refund_id = r.id
                   WHERE ${inPage('r.order_id')} GROUP BY e.refund_id) s ON s.refund_id = r.id
       LEFT JOIN cashback_credits c ON c.order_id = r.order_id
      WHERE ${inPage('r.order_id')}
-       AND (r.returned_cents <> COALESCE(s.return_entries, 0)
-            OR r.taken_back_cents - COALESCE(s.take_back_entries, 0) NOT BETWEEN 0 AND COALESCE(c.claimed_cents, 0))`,
+       AND (IF(r.voided_at IS NULL, r.returned_cents, 0) <> COALESCE(s.return_entries, 0)
+            OR IF(r.voided_at IS NULL, r.taken_back_cents, 0) - COALESCE(s.take_back_entries, 0) NOT BETWEEN 0 AND IF(r.voided_at IS NULL, COALESCE(c.claimed_cents, 0), 0))`,
 };

@@ -1,4 +1,5 @@
 import { type EntityManager, type EntityTarget } from 'typeorm';
+import { GONE } from '../../cashback/wallet-credits.js';
 import { CustomerChange } from '../../orders/customer-change.entity.js';
 import { Order } from '../../orders/order.entity.js';
 import { Refund } from '../../orders/refund.entity.js';
@@ -14,8 +15,8 @@ const SUM_NAMES = [
   'earn_entries',
   'return_entries',
   'take_back_entries',
-  'expired_cents',
-  'expired_before_cents',
+  'gone_cents',
+  'gone_before_cents',
 ] as const;
 
 /** The row of an order, with columns of other rows, and sums in centavos. Findings show its names. */
@@ -64,7 +65,10 @@ export interface OrderRecord {
   row: OrderRow;
   refunds: Refund[];
   change: CustomerChange | undefined;
-  /** What it redeemed and what was returned, in the order of the ledger. Only read if something was returned. */
+  /**
+   * What it redeemed and what refunds returned that stand, in the order of the ledger. Only read if something was
+   * returned.
+   */
   moves: CreditMove[];
   /** In the sequence of the feed. */
   events: OrderEvent[];
@@ -94,12 +98,12 @@ const SUMS = [
           SUM(CASE WHEN e.kind = 'earn' THEN e.amount_cents ELSE 0 END) AS earn_entries, ${ENTRY_SUMS}
      FROM cashback_entries e WHERE ${inPage('e.order_id')} GROUP BY e.order_id`,
   `SELECT h.order_id, SUM(h.amount_cents) AS holds_cents FROM cashback_holds h WHERE ${inPage('h.order_id')} GROUP BY h.order_id`,
-  `SELECT o.id AS order_id, -SUM(e.amount_cents) AS expired_cents
-     FROM orders o JOIN cashback_credits c ON c.order_id = o.id JOIN cashback_entries e ON e.credit_id = c.id AND e.kind = 'expire'
+  `SELECT o.id AS order_id, -SUM(e.amount_cents) AS gone_cents
+     FROM orders o JOIN cashback_credits c ON c.order_id = o.id JOIN cashback_entries e ON e.credit_id = c.id AND e.kind IN (${GONE})
     WHERE ${inPage('o.id')} AND o.refunded_cents > 0 GROUP BY o.id`,
-  `SELECT m.order_id, -SUM(e.amount_cents) AS expired_before_cents
+  `SELECT m.order_id, -SUM(e.amount_cents) AS gone_before_cents
      FROM customer_changes m JOIN cashback_credits c ON c.wallet_id = m.previous_wallet_id AND c.moved_order_id = m.order_id
-     JOIN cashback_entries e ON e.credit_id = c.id AND e.kind = 'expire' AND e.created_at <= m.created_at
+     JOIN cashback_entries e ON e.credit_id = c.id AND e.kind IN (${GONE}) AND e.created_at <= m.created_at
     WHERE ${inPage('m.order_id')} GROUP BY m.order_id`,
 ];
 
@@ -107,7 +111,8 @@ const MOVES = `
   SELECT e.order_id, e.refund_id, e.amount_cents AS cents, e.credit_id, c.seq, c.available_at, c.expires_at, c.created_at,
          c.refund_id AS credit_refund_id, c.from_credit_id
     FROM orders o JOIN cashback_entries e ON e.order_id = o.id AND e.kind IN ('redeem', 'return') JOIN cashback_credits c ON c.id = e.credit_id
-   WHERE ${inPage('o.id')} AND o.returned_cents > 0 ORDER BY e.order_id, e.seq`;
+    LEFT JOIN refunds r ON r.id = e.refund_id
+   WHERE ${inPage('o.id')} AND o.returned_cents > 0 AND r.voided_at IS NULL ORDER BY e.order_id, e.seq`;
 
 const EVENTS = ['0 AS is_waiting, e.sequence AS place FROM events', '1, e.id FROM event_outbox']
   .map(

@@ -9,6 +9,7 @@ import { createdEvent, orderEvent } from '../../orders/order-events.js';
 import { type OrderDto } from '../../orders/order.dto.js';
 import { Order, type OrderChange } from '../../orders/order.entity.js';
 import { amountsOfItems } from '../../orders/refund-items.js';
+import { NOT_VOIDED } from '../../orders/refund-voids.js';
 import { type Refund } from '../../orders/refund.entity.js';
 import { type OrderEventType } from '../../platform/values/domain-event.js';
 import { sumCents } from '../../platform/values/money.js';
@@ -35,15 +36,19 @@ const ORDER_RULES: Record<string, Rule> = {
 
   'an order changes after its creation, last when it is cancelled, completed or refunded': changesInOrder,
 
-  'each refund is a version after the completed one, and version 1 is a pending order that did not change': (
-    o,
-    { refunds, change },
-  ) =>
-    o.wasCompleted
-      ? o.version === Number(o.completedVersion) + 1 + refunds.length + (change === undefined ? 0 : 1) &&
-        Number(o.completedVersion) >= 1
-      : o.completedVersion === null &&
-        (o.version === 1 ? o.status === 'pending' && +o.updatedAt === +o.createdAt : o.version > 1),
+  'each refund is a version after the completed one, as is its void, and version 1 is a pending order that did not change':
+    (o, { refunds, change }) => {
+      const later = refunds.length + refunds.filter(isVoided).length + (change === undefined ? 0 : 1);
+      return o.wasCompleted
+        ? o.version === Number(o.completedVersion) + 1 + later && Number(o.completedVersion) >= 1
+        : o.completedVersion === null &&
+            (o.version === 1 ? o.status === 'pending' && +o.updatedAt === +o.createdAt : o.version > 1);
+    },
+
+  'a refund was undone after it was made, by somebody': (_, { refunds }) =>
+    refunds.every(({ createdAt, voidedAt, voidedBy, voidReason }) =>
+      voidedAt === null ? voidedBy === null && voidReason === null : voidedBy !== null && voidedAt >= createdAt,
+    ),
 
   'the payment methods add up to at most the total, and only a completed order has final ones': (o) =>
     paidCents(o.paymentMethods) <= o.totalCents &&
@@ -106,8 +111,9 @@ const ORDER_RULES: Record<string, Rule> = {
       o.returnedCents === row.return_entries &&
       o.takenBackCents === row.take_back_entries + Number(row.credit_claimed_cents),
 
-  'what an order refunded, returned and took back are the sums of its refunds': (o, { refunds }) => {
-    const sumOf = (amount: (refund: Refund) => number): number => sumCents(refunds.map(amount));
+  'what an order refunded, returned and took back are the sums of its refunds that stand': (o, { refunds }) => {
+    const standing = refunds.filter((refund) => !isVoided(refund));
+    const sumOf = (amount: (refund: Refund) => number): number => sumCents(standing.map(amount));
     return (
       o.refundedCents === sumOf((refund) => refund.amountCents) &&
       o.refundedEligibleCents === sumOf((refund) => refund.eligibleCents) &&
@@ -154,40 +160,78 @@ const beforeRefunds = (order: Order): RefundedOrder => {
   return { ...order, ...nothing, keptCents: order.earnedCents };
 };
 
-/** Makes the refunds again. What had expired unspent before each is not known, but in all at most what has by now. */
+const isVoided = ({ voidedAt }: Refund): boolean => voidedAt !== null;
+
+/**
+ * Makes the refunds again, and undoes those that were: each void undoes the last one that stands. What had expired
+ * unspent before each is not known, but in all at most what has by now; so is what debits took.
+ */
 function refundsFollow(o: Order, { row, refunds, change }: OrderRecord): boolean {
-  const state = beforeRefunds(o);
-  const isMovedBefore = (version: number): boolean => change !== undefined && change.version < version;
+  let state = beforeRefunds(o);
   let lostCents = 0;
-  const lose = (): number => (lostCents = o.earnedCents - state.takenBackCents - change!.movedCents);
-  const follow = refunds.every((refund, at) => {
-    if (isMovedBefore(refund.version) && !isMovedBefore(refunds[at - 1]?.version ?? 0)) lose();
-    const { amountCents } = refund;
-    const { requestedEligibleCents: eligibleCents, requestedTakeBackCents: takeBackCents } = refund;
-    const sent = { amountCents, eligibleCents, takeBackCents };
-    const ofItems = refund.returned && amountsOfItems({ ...o, ...state }, refund.returned, refunds.slice(0, at));
-    const amounts = refundAmounts(state, sent, o.policy.earnRateMaximumBps);
-    const { returnedCents, takenBackCents } = refundParts(state, amounts);
-    state.refundedCents += amountCents;
-    state.refundedEligibleCents += amounts.eligibleCents;
-    state.returnedCents += returnedCents;
-    state.takenBackCents += refund.takenBackCents;
-    state.keptCents -= amounts.dueCents;
-    return (
-      refund.version === Number(o.completedVersion) + 2 + at + (isMovedBefore(refund.version) ? 1 : 0) &&
-      (ofItems === null || isDeepStrictEqual(ofItems, { amountCents, eligibleCents: refund.eligibleCents })) &&
-      refund.eligibleCents === amounts.eligibleCents &&
-      refund.requestedEligibleCents === amounts.requestedEligibleCents &&
-      refund.dueCents === amounts.dueCents &&
-      refund.requestedTakeBackCents === amounts.requestedTakeBackCents &&
-      refund.returnedCents === returnedCents &&
-      refund.takenBackCents <= takenBackCents
-    );
-  });
-  if (change !== undefined && !isMovedBefore(refunds.at(-1)?.version ?? 0)) lose();
+  const standing: { refund: Refund; before: RefundedOrder }[] = [];
+  for (let version = Number(o.completedVersion) + 2; o.wasCompleted && version <= o.version; version++) {
+    const refund = refunds.find((one) => one.version === version);
+    if (refund !== undefined) {
+      const after = follow(
+        o,
+        state,
+        refund,
+        standing.map((one) => one.refund),
+      );
+      if (after === undefined) return false;
+      standing.push({ refund, before: state });
+      state = after;
+    } else if (version === change?.version) lostCents = o.earnedCents - state.takenBackCents - change.movedCents;
+    else {
+      const undone = standing.pop();
+      const isMoved =
+        change !== undefined && change.version < version && change.version > (undone?.refund.version ?? 0);
+      if (undone === undefined || !isVoided(undone.refund) || isMoved) return false;
+      state = undone.before;
+    }
+  }
+  const isComplete = standing.length === refunds.filter((refund) => !isVoided(refund)).length;
   const waivedCents = o.earnedCents - state.keptCents - state.takenBackCents;
-  const mostCents = row.expired_cents + row.expired_before_cents + lostCents;
-  return follow && o.keptCents === state.keptCents && o.lostCents === lostCents && waivedCents <= mostCents;
+  const mostCents = row.gone_cents + row.gone_before_cents + lostCents;
+  return (
+    isComplete &&
+    standing.every(({ refund }) => !isVoided(refund)) &&
+    o.keptCents === state.keptCents &&
+    o.lostCents === lostCents &&
+    waivedCents <= mostCents
+  );
+}
+
+/** @returns the order after a refund; undefined if the refund is not what the formulas say. */
+function follow(
+  o: Order,
+  state: RefundedOrder,
+  refund: Refund,
+  standing: readonly Refund[],
+): RefundedOrder | undefined {
+  const { amountCents, requestedEligibleCents: eligibleCents, requestedTakeBackCents: takeBackCents } = refund;
+  const sent = { amountCents, eligibleCents, takeBackCents };
+  const ofItems = refund.returned && amountsOfItems({ ...o, ...state }, refund.returned, standing);
+  const amounts = refundAmounts(state, sent, o.policy.earnRateMaximumBps);
+  const { returnedCents, takenBackCents } = refundParts(state, amounts);
+  const isAsSaid =
+    (ofItems === null || isDeepStrictEqual(ofItems, { amountCents, eligibleCents: refund.eligibleCents })) &&
+    refund.eligibleCents === amounts.eligibleCents &&
+    refund.requestedEligibleCents === amounts.requestedEligibleCents &&
+    refund.dueCents === amounts.dueCents &&
+    refund.requestedTakeBackCents === amounts.requestedTakeBackCents &&
+    refund.returnedCents === returnedCents &&
+    refund.takenBackCents <= takenBackCents;
+  if (!isAsSaid) return undefined;
+  return {
+    ...state,
+    refundedCents: state.refundedCents + amountCents,
+    refundedEligibleCents: state.refundedEligibleCents + amounts.eligibleCents,
+    returnedCents: state.returnedCents + returnedCents,
+    takenBackCents: state.takenBackCents + refund.takenBackCents,
+    keptCents: state.keptCents - amounts.dueCents,
+  };
 }
 
 /** A UUID v7 begins with its instant. */
@@ -206,7 +250,8 @@ function expiresWithinBounds({ createdAt, updatedAt, expiresAt, requestedExpires
 
 function changesInOrder(o: Order, { refunds, change }: OrderRecord): boolean {
   const later = [...refunds, ...(change === undefined ? [] : [change])];
-  const changedAt = Math.max(0, ...later.map(({ createdAt }) => +createdAt));
+  const instants = [...later.map(({ createdAt }) => +createdAt), ...refunds.map(({ voidedAt }) => Number(voidedAt))];
+  const changedAt = Math.max(0, ...instants);
   const last = o.cancelledAt ?? (later.length > 0 ? changedAt : o.completedAt);
   return (
     o.updatedAt >= o.createdAt &&
@@ -264,7 +309,7 @@ interface Said {
   wallet?: SaidWallet;
   previous_wallet?: SaidWallet;
 }
-type SaidWallet = Record<'id' | 'available' | 'pending' | 'held' | 'debt', string>;
+type SaidWallet = Record<'id' | 'available' | 'pending' | 'held' | 'debt', string> & { frozen?: boolean };
 
 /**
  * Whether the events of an order are its versions, from the last one, which is the order's row, back to the first one.
@@ -280,15 +325,18 @@ function eventsAreVersions(order: Order, { row, refunds, change, events }: Order
   let walletId = row.wallet_id;
   for (let at = events.length - 1; at >= 0; at--) {
     const event = events[at]!;
-    const refund = refunds.find(({ id }) => id === said[at]!.refund?.id);
     if (said[at]!.order.version !== version.version) return false;
     if (version.version === 1) return at === 0 && isCreation(event, said[at]!, version);
     const { type, made_by: madeBy } = event;
+    const refund = asOf(
+      type,
+      refunds.find(({ id }) => id === said[at]!.refund?.id),
+    );
     const moved = changedCustomer(change, version, said[at]!);
     const wallet = sumsIn(said[at]!.wallet!, walletId);
     const changed = { type, madeBy, order: version, wallet, ...(refund && { refund }), ...moved } as OrderChange;
     const { data } = orderEvent(changed);
-    const isAtOnce = [version.updatedAt, refund?.createdAt].every(
+    const isAtOnce = [version.updatedAt, refund?.voidedAt ?? refund?.createdAt].every(
       (date) => +(date ?? event.occurred_at) === +event.occurred_at,
     );
     if (!isAtOnce || !isPossible(changed) || !isByItsAuthor(changed, change) || !agrees(said[at], data)) return false;
@@ -302,6 +350,10 @@ function eventsAreVersions(order: Order, { row, refunds, change, events }: Order
   }
   return true;
 }
+
+/** A refund as the event of its creation or void has it. */
+const asOf = (type: string, refund: Refund | undefined): Refund | undefined =>
+  refund && (type === 'order.refunded' ? { ...refund, ...NOT_VOIDED } : refund);
 
 /** What the event of a correction of the customer says besides. */
 function changedCustomer(change: CustomerChange | undefined, { version }: Order, { previous_wallet: said }: Said) {
@@ -329,14 +381,14 @@ function agrees(said: unknown, expected: unknown): boolean {
 }
 
 /** Of an order that stays pending, only the request tells an amendment from a hold. */
-function isPossible({ type, order, wallet, previousWallet }: OrderChange): boolean {
+function isPossible({ type, order, wallet, previousWallet, refund }: OrderChange): boolean {
   const { status, version, completedVersion, cancelledAt, heldCents } = order;
   const hold = heldCents > 0 ? 'order.redemption_held' : 'order.redemption_released';
   const types: OrderEventType[] =
     completedVersion !== null && previousWallet !== undefined
       ? ['order.customer_changed']
       : completedVersion !== null
-        ? [version === completedVersion + 1 ? 'order.completed' : 'order.refunded']
+        ? [version === completedVersion + 1 ? 'order.completed' : refundEvent(version, refund)]
         : cancelledAt !== null
           ? ['order.cancelled']
           : status === 'expired'
@@ -346,11 +398,15 @@ function isPossible({ type, order, wallet, previousWallet }: OrderChange): boole
   return types.includes(type) && hasPaidDebt && wallet.heldCents >= heldCents;
 }
 
+/** Its creation made the version of a refund, and its void a later one. */
+const refundEvent = (version: number, refund: Refund | undefined): OrderEventType =>
+  refund === undefined || refund.version === version ? 'order.refunded' : 'order.refund_voided';
+
 function isByItsAuthor({ type, madeBy, order, refund }: OrderChange, change: CustomerChange | undefined): boolean {
   if (type === 'order.customer_changed') return madeBy === change?.createdBy;
   if (type === 'order.completed') return madeBy === order.completedBy;
   if (type === 'order.cancelled') return madeBy === order.cancelledBy;
-  if (refund !== undefined) return madeBy === refund.createdBy;
+  if (refund !== undefined) return madeBy === (refund.voidedBy ?? refund.createdBy);
   return (madeBy === null) === (type === 'order.expired');
 }
 
@@ -378,6 +434,7 @@ function follows(version: Order, before: Order, type: OrderChange['type']): bool
     case 'order.completed':
     case 'order.cancelled':
     case 'order.refunded':
+    case 'order.refund_voided':
     case 'order.customer_changed':
       return isSameContent && isSameExpiry;
   }
@@ -403,14 +460,17 @@ function versionBefore(version: Order, said: OrderDto, refund: Refund | undefine
   const number = { version: version.version - 1, updatedAt: new Date(said.updated_at) };
   if (isMoved) return Object.assign(new Order(), version, number, { lostCents: 0, customerChangedAt: null });
   if (refund === undefined) return Object.assign(new Order(), version, OPEN, { ...number, ...stateIn(said) });
-  const refundedCents = version.refundedCents - refund.amountCents;
+  // Before its void, the refund stood.
+  const sign = isVoided(refund) ? -1 : 1;
+  const refundedCents = version.refundedCents - sign * refund.amountCents;
+  const isWhole = refundedCents === version.totalCents;
   return Object.assign(new Order(), version, number, {
-    status: refundedCents === 0 ? 'completed' : 'partially_refunded',
+    status: refundedCents === 0 ? 'completed' : isWhole ? 'refunded' : 'partially_refunded',
     refundedCents,
-    refundedEligibleCents: version.refundedEligibleCents - refund.eligibleCents,
-    returnedCents: version.returnedCents - refund.returnedCents,
-    takenBackCents: version.takenBackCents - refund.takenBackCents,
-    keptCents: version.keptCents + refund.dueCents,
+    refundedEligibleCents: version.refundedEligibleCents - sign * refund.eligibleCents,
+    returnedCents: version.returnedCents - sign * refund.returnedCents,
+    takenBackCents: version.takenBackCents - sign * refund.takenBackCents,
+    keptCents: version.keptCents + sign * refund.dueCents,
   });
 }
 
@@ -430,13 +490,14 @@ function stateIn(said: OrderDto): Partial<Order> {
   };
 }
 
-function sumsIn({ available, pending, held, debt }: SaidWallet, walletId: string | null): WalletSums {
+function sumsIn({ available, pending, held, debt, frozen = false }: SaidWallet, walletId: string | null): WalletSums {
   return {
     id: walletId ?? 'none',
     availableCents: centsOf(available),
     pendingCents: centsOf(pending),
     heldCents: centsOf(held),
     debtCents: centsOf(debt),
+    frozen,
   };
 }
 

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type EntityManager, type EntityTarget, type ObjectLiteral } from 'typeorm';
 import { Credit, Hold } from '../../cashback/credit.entity.js';
+import { Debit } from '../../cashback/debit.entity.js';
 import { Entry } from '../../cashback/entry.entity.js';
 import { GrantTotal } from '../../cashback/grant-totals.js';
 import { Grant } from '../../cashback/grant.entity.js';
@@ -119,7 +120,7 @@ async function brokenChecks(manager: EntityManager, checks: SqlChecks, page: Pag
   return found;
 }
 
-const MONEY = [Wallet, Credit, Grant, GrantTotal, Hold, Entry, Order, Refund, CustomerChange];
+const MONEY = [Wallet, Credit, Grant, GrantTotal, Debit, Hold, Entry, Order, Refund, CustomerChange];
 const ENTITIES: EntityTarget<ObjectLiteral>[] = [...MONEY, EventFeed, FeedEvent, LedgerPosition, LedgerDay];
 
 /** Primary and unique keys decide races, so each must exist. They are compared by columns, not by name. */
@@ -147,7 +148,7 @@ async function missingKeys(manager: EntityManager): Promise<Finding[]> {
 
 /** Texts that SQL compares. Comparisons ignore blanks at the end, so a check refuses them. */
 const CHECK_CONSTRAINTS = ['orders_store', 'refunds_store', 'cashback_credits_store', 'cashback_credits_reason']
-  .concat('cashback_entries_store', 'ledger_days_store', 'ledger_days_credit_store')
+  .concat('debits_store', 'cashback_entries_store', 'ledger_days_store', 'ledger_days_credit_store')
   .map((column) => `ck_${column}`);
 
 async function missingChecks(manager: EntityManager): Promise<Finding[]> {

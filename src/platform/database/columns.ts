@@ -25,6 +25,10 @@ export const InstantColumn = (name: string, options: ColumnOptions = {}): Proper
 /** A calendar day, such as `2026-11-20`. It is a text, because drivers convert a DATE to an instant. */
 export const DayColumn = (name: string): PropertyDecorator => Column({ name, length: 10, nullable: true, ...ASCII });
 
+/** Yes or no. */
+export const BooleanColumn = (name: string, options: ColumnOptions = {}): PropertyDecorator =>
+  Column({ name, type: 'tinyint', transformer: { to: Number, from: Boolean }, ...options });
+
 /** A word from a fixed list, such as a status. */
 export const WordColumn = (name: string, length = 32): PropertyDecorator => Column({ name, length, ...ASCII });
 
@@ -51,4 +55,5 @@ export const ByColumn = (name: string, options: ColumnOptions = {}): PropertyDec
 export const TextColumn = (name: string, length: number): PropertyDecorator =>
   Column({ name, type: 'varchar', length, nullable: true });
 
-export const DigestColumn = (name: string): PropertyDecorator => Column({ name, type: 'binary', length: 32 });
+export const DigestColumn = (name: string, options: ColumnOptions = {}): PropertyDecorator =>
+  Column({ name, type: 'binary', length: 32, ...options });

@@ -183,12 +183,23 @@ const NOT_ALLOWED = [
  * @param warning says what is not protected if the user may not create triggers.
  */
 export async function createTrigger(runner: QueryRunner, trigger: string, warning: string): Promise<void> {
+  const refused = await ifAllowed(runner, `CREATE TRIGGER IF NOT EXISTS ${trigger}`);
+  if (refused !== undefined) console.warn(`${warning}: the database user may not create triggers (${refused})`);
+}
+
+/** A user that may not drop triggers could not create them either. */
+export const dropTrigger = (runner: QueryRunner, name: string): Promise<string | undefined> =>
+  ifAllowed(runner, `DROP TRIGGER IF EXISTS ${name}`);
+
+/** @returns the code of the server if the user may not do it. */
+async function ifAllowed(runner: QueryRunner, sql: string): Promise<string | undefined> {
   try {
-    await runner.query(`CREATE TRIGGER IF NOT EXISTS ${trigger}`);
+    await runner.query(sql);
+    return undefined;
   } catch (error) {
     const code = (error as { driverError?: { code?: string } }).driverError?.code ?? '';
     if (!NOT_ALLOWED.includes(code)) throw error;
-    console.warn(`${warning}: the database user may not create triggers (${code})`);
+    return code;
   }
 }
 

@@ -62,11 +62,13 @@ export class SharedStatements {
    *
    * @param lockOf what only one use case of a transaction may have. It claims what else it needs alone.
    * @param perform returns the outcome of each use case; what it throws fails the transaction, and each is tried alone.
+   * @param sizeOf how much of a transaction a use case takes.
    */
   createTransaction<Key extends { merchantId: string }, Value>(
     kind: string,
     lockOf: (key: Key) => string | undefined,
     perform: (useCases: SharedUseCases<Key>) => Promise<Outcome<Value>[]>,
+    sizeOf: (key: Key) => number = () => 1,
   ): Shared<Key, Value> {
     const send = (requests: readonly SharedRequest<Key>[], isAlone: boolean): Promise<Outcome<Value>[]> => {
       this.statements.next({ kind, keys: requests.length });
@@ -77,7 +79,7 @@ export class SharedStatements {
       );
     };
     const alone = <T>({ merchantId }: Key, work: () => Promise<T>): Promise<T> => this.#alone.run(merchantId, work);
-    return new Shared({ send, lockOf, atOnce: TRANSACTIONS_AT_ONCE, alone }, this.config.BATCH);
+    return new Shared({ send, lockOf, sizeOf, atOnce: TRANSACTIONS_AT_ONCE, alone }, this.config.BATCH);
   }
 }
 

@@ -1,6 +1,7 @@
 import { type Request, type Response } from 'express';
 import { type Caller, type Permission } from '../values/caller.js';
 import { type Problem } from '../values/problem.js';
+import { type Written } from '../values/written.js';
 
 /** A request, with what the service knows about it. */
 export interface AppRequest extends Request {
@@ -33,9 +34,20 @@ export function sendProblem(request: AppRequest, response: Response, problem: Pr
   response.end(JSON.stringify(problem.toBody(request.path, request.id)));
 }
 
-/** The deadline may already have answered. */
+/** Marks the response of a creation. The deadline may already have answered. */
 export function markCreated(response: Response, path: string, replayed: boolean): void {
   if (response.headersSent) return;
   response.setHeader('Location', path);
-  if (replayed) response.setHeader('Idempotency-Replayed', 'true');
+  markReplayed(response, replayed);
+}
+
+/** Says that a request changed nothing, because what it asks for was so before. */
+export function markReplayed(response: Response, replayed: boolean): void {
+  if (replayed && !response.headersSent) response.setHeader('Idempotency-Replayed', 'true');
+}
+
+/** Answers a change. @returns what the response is. */
+export function answer<Dto>(response: Response, { dto, replayed }: Written<Dto>): Dto {
+  markReplayed(response, replayed);
+  return dto;
 }

@@ -21,7 +21,7 @@ export const COLUMNS = {
   },
   document: { document: 'documento' },
   number: { orders: 'pedidos', customers: 'clientes', grants: 'concessões' },
-  boolean: { closed: 'fechado' },
+  boolean: { closed: 'fechado', frozen: 'bloqueada' },
   date: {
     ...{ day: 'dia', month: 'mês', from: 'de', to: 'antes de', created_at: 'criado em', completed_at: 'concluído em' },
     ...{ cancelled_at: 'cancelado em', customer_changed_at: 'cliente corrigido em', voided_at: 'anulado em' },
@@ -31,7 +31,8 @@ export const COLUMNS = {
   },
   money: {
     ...{ opening: 'abertura', earned: 'gerado', granted: 'concedido', redeemed: 'resgatado', returned: 'devolvido' },
-    ...{ taken_back: 'estornado', voided: 'anulado', expired: 'vencido', closing: 'fechamento' },
+    ...{ taken_back: 'estornado', voided: 'anulado', debited: 'retirado', expired: 'vencido', closing: 'fechamento' },
+    ...{ requested_amount: 'pedido', given_back: 'recolocado', not_given_back: 'não recolocado' },
     ...{ closing_debt: 'débito no fechamento', balance: 'saldo', debt: 'débito', available: 'disponível' },
     ...{ pending: 'pendente', held: 'reservado', expiring_in_30_days: 'vence em 30 dias', expiring: 'vence' },
     ...{ total: 'total', refunded: 'reembolsado', amount: 'valor', remaining: 'resta' },

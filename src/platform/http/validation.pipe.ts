@@ -7,12 +7,10 @@ import {
 } from '@nestjs/common';
 import { ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
 import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum.js';
-import { validateSync, type ValidationError, type ValidatorOptions } from 'class-validator';
-import { Config } from '../config/config.js';
+import { validateSync, type ValidationError } from 'class-validator';
 import { type Fault, validationFailed } from '../values/problem.js';
 import { type AppRequest } from './app-request.js';
 import { memberFault, noteUnknownMembers, parameterFault, toDto, type UnknownMember } from './to-dto.js';
-import { CHECK_DIGITS } from './validators.js';
 
 /**
  * Turns bodies and queries into DTOs. A member or parameter that the DTO does not declare is an error. All errors are
@@ -20,17 +18,6 @@ import { CHECK_DIGITS } from './validators.js';
  */
 @Injectable()
 export class RequestValidationPipe implements PipeTransform<unknown, unknown> {
-  readonly #options: ValidatorOptions;
-
-  constructor(config: Config) {
-    this.#options = {
-      stopAtFirstError: true,
-      // Rules without a group always apply; those of a group only if the configuration enables it.
-      always: true,
-      groups: [config.DOCUMENT_CHECK_DIGITS ? CHECK_DIGITS : 'default'],
-    };
-  }
-
   transform(value: unknown, { type, metatype }: ArgumentMetadata): unknown {
     if ((type !== 'body' && type !== 'query') || metatype === undefined) return value;
     // A missing body is treated as an object without members. `null` is a body, but not an object.
@@ -39,7 +26,7 @@ export class RequestValidationPipe implements PipeTransform<unknown, unknown> {
       throw validationFailed([{ pointer: '', detail: 'must be an object' }]);
     const unknown: UnknownMember[] = [];
     const dto = toDto(metatype as Type<object>, given, { pointer: '', unknown });
-    const faults = faultsOf(validateSync(dto, this.#options), type);
+    const faults = faultsOf(validateSync(dto, { stopAtFirstError: true }), type);
     faults.push(...unknown.map(type === 'body' ? memberFault : parameterFault));
     if (faults.length > 0) throw validationFailed(faults);
     return dto;

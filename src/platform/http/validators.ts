@@ -7,15 +7,15 @@ import {
   IsArray,
   IsIn,
   IsInt,
+  IsOptional,
   Max,
   Min,
   ValidateBy,
   ValidateNested,
   type ValidationArguments,
-  type ValidationOptions,
 } from 'class-validator';
 import { OPERATOR } from '../values/caller.js';
-import { DOCUMENT_PATTERN, hasValidCheckDigits, isDocument, withoutPunctuation } from '../values/document.js';
+import { bareDocument, isDocument, SENT_DOCUMENT_PATTERN } from '../values/document.js';
 import { UUID } from '../values/ids.js';
 import { MONEY_PATTERN, parseMoney } from '../values/money.js';
 import {
@@ -31,26 +31,29 @@ import {
 import { isCalendarDay, isInstant } from '../values/time.js';
 import { Converted, toDto } from './to-dto.js';
 
-/** The group of rules that apply only if DOCUMENT_CHECK_DIGITS is on. */
-export const CHECK_DIGITS = 'check_digits';
-
-export const rule = (name: string, faultOf: FaultOf, options?: ValidationOptions): PropertyDecorator =>
-  ValidateBy(
-    {
-      name,
-      validator: {
-        validate: (value: unknown) => faultOf(value) === undefined,
-        defaultMessage: (given) => faultOf(given?.value) ?? '',
-      },
+export const rule = (name: string, faultOf: FaultOf): PropertyDecorator =>
+  ValidateBy({
+    name,
+    validator: {
+      validate: (value: unknown) => faultOf(value) === undefined,
+      defaultMessage: (given) => faultOf(given?.value) ?? '',
     },
-    options,
-  );
+  });
 
 /** Money in BRL as a decimal string; greater than zero unless `zero` is allowed. */
 export function IsMoney(options: { zero: boolean }): PropertyDecorator {
   return applyDecorators(
     rule('isMoney', moneyFault(options)),
     ApiProperty({ type: String, pattern: MONEY_PATTERN.source }),
+  );
+}
+
+/** The only currency, which a caller can state. */
+export function IsCurrency(): PropertyDecorator {
+  return applyDecorators(
+    IsOptional(),
+    rule('isCurrency', (value) => (value === 'BRL' ? undefined : 'must be "BRL", the only currency')),
+    ApiProperty({ type: String, enum: ['BRL'], example: 'BRL', required: false }),
   );
 }
 
@@ -93,19 +96,12 @@ export function IsText(kind: TextKind, maximum: number, isFilled = isLine(kind))
   );
 }
 
-/** A customer's taxpayer number (CPF or CNPJ). Its check digits are validated if the configuration says so. */
+/** A customer's taxpayer number (CPF or CNPJ), without punctuation afterwards. */
 export function IsDocument(): PropertyDecorator {
   return applyDecorators(
+    Converted((value) => (typeof value === 'string' ? bareDocument(value) : value)),
     rule('isDocument', documentFault),
-    rule(
-      'hasValidCheckDigits',
-      (value) =>
-        documentFault(value) !== undefined || hasValidCheckDigits(String(value))
-          ? undefined
-          : 'must be a CPF or a CNPJ with valid check digits',
-      { groups: [CHECK_DIGITS], always: false },
-    ),
-    ApiProperty({ type: String, pattern: DOCUMENT_PATTERN.source }),
+    ApiProperty({ type: String, pattern: SENT_DOCUMENT_PATTERN.source }),
   );
 }
 
@@ -236,8 +232,6 @@ export const documentFault: FaultOf = (value) => {
   if (typeof value === 'number') return 'must be a string, in quotes, such as "52998224725"';
   const text = typeof value === 'string' && value.length <= 30 ? value : '';
   if (isDocument(text)) return undefined;
-  const unpunctuated = withoutPunctuation(text);
-  if (unpunctuated !== text) return unpunctuated.length > 11 ? 'must have no punctuation' : 'must have digits only';
   if (isDocument(text.toUpperCase())) return 'must have capital letters';
   return 'must be a CPF of 11 digits or a CNPJ of 14 characters (twelve digits or capital letters, then two digits)';
 };

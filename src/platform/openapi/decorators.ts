@@ -25,8 +25,8 @@ export type Schema = Extract<NestSchema, { type?: unknown }> & {
   'x-data'?: Record<string, string>;
 };
 
-/** An operation, with the codes of `ApiProblems` until its problems are described. */
-export type Operation = NestOperation & { 'x-problems'?: ProblemCode[] };
+/** An operation, with the codes of `ApiProblems` until its problems are described, and whether it `Replays`. */
+export type Operation = NestOperation & { 'x-problems'?: ProblemCode[]; 'x-replays'?: true };
 
 /** The header fields of responses, for the OpenAPI document. */
 export const RESPONSE_HEADERS = {
@@ -95,6 +95,9 @@ ApiProblems.write = (...codes: ProblemCode[]): MethodDecorator =>
 export function ApiCreated(type: Type, description: string): MethodDecorator {
   return ApiCreatedResponse({ type, description, headers: headerReferences('Location', 'Idempotency-Replayed') });
 }
+
+/** Documents that the response of a change says if it changed nothing. */
+export const ApiReplays = (): MethodDecorator => ApiExtension('x-replays' satisfies keyof Operation, true);
 
 /** Documents an amount in BRL of a response; `signed` if it can be negative. */
 export function ApiMoney({ signed = false, required = true } = {}): PropertyDecorator {

@@ -163,10 +163,12 @@ function completeOperation(operation: Operation, schemas: Record<string, Schema>
     json.example = exampleOf(json.schema, schemas);
     closeRequest(json.schema, schemas);
   }
+  const replays = operation['x-replays'] === true ? (['Idempotency-Replayed'] as const) : [];
+  delete operation['x-replays'];
   for (const [status, response] of Object.entries(operation.responses)) {
     if (response === undefined || '$ref' in response) continue;
     response.description ||= STATUS_CODES[status] ?? status;
-    response.headers = { ...response.headers, ...headerReferences('x-request-id') };
+    response.headers = { ...response.headers, ...headerReferences('x-request-id', ...replays) };
   }
 }
 

@@ -8,7 +8,17 @@ export interface Caller {
 }
 
 /** What API users may do (docs/roles.md). To read one order, refund, grant or wallet, none is needed. */
-export const PERMISSIONS = ['sell', 'refund', 'customers', 'grants', 'events', 'reports', 'privacy', 'users'] as const;
+export const PERMISSIONS = [
+  'sell',
+  'refund',
+  'customers',
+  'grants',
+  'debits',
+  'events',
+  'reports',
+  'privacy',
+  'users',
+] as const;
 export type Permission = (typeof PERMISSIONS)[number];
 
 /** What a new API user may do, unless its creation says otherwise: what a till needs. */

@@ -7,16 +7,21 @@ export function isDocument(text: string): boolean {
   return DOCUMENT_PATTERN.test(text);
 }
 
-/** A CPF or a CNPJ with punctuation, where it belongs: `1234567890.0` is a number that a program has changed. */
-const PUNCTUATED = /^(\d{3}\.?\d{3}\.?\d{3}-?\d\d|[0-9A-Z]{2}\.?[0-9A-Z]{3}\.?[0-9A-Z]{3}\/?[0-9A-Z]{4}-?\d\d)$/;
+/** A CPF or a CNPJ with or without punctuation, where it belongs: `1234567890.0` is a number that a program changed. */
+export const SENT_DOCUMENT_PATTERN =
+  /^(\d{3}\.?\d{3}\.?\d{3}-?\d\d|[0-9A-Z]{2}\.?[0-9A-Z]{3}\.?[0-9A-Z]{3}\/?[0-9A-Z]{4}-?\d\d)$/;
 
-/** `529.982.247-25` as it is stored, `52998224725`, also with the dashes, blanks and wide digits of other programs. */
+/** `529.982.247-25` as it is stored: `52998224725`. Other texts stay. */
+export const bareDocument = (text: string): string =>
+  SENT_DOCUMENT_PATTERN.test(text) ? text.replace(/[./-]/g, '') : text;
+
+/** The same, also with the dashes, blanks and wide digits of other programs. */
 export function withoutPunctuation(text: string): string {
   const plain = text
     .normalize('NFKC')
     .replace(/[\s\p{Cf}]/gu, '')
     .replace(/[\u2212\p{Pd}]/gu, '-');
-  return PUNCTUATED.test(plain) ? plain.replace(/[./-]/g, '') : text;
+  return SENT_DOCUMENT_PATTERN.test(plain) ? bareDocument(plain) : text;
 }
 
 /** `52998224725` as people write it, also if some of it is masked. Texts of other lengths stay. */
@@ -25,8 +30,17 @@ export const withPunctuation = (text: string): string =>
     ? text.replace(/^(...)(...)(...)(..)$/, '$1.$2.$3-$4')
     : text.replace(/^(..)(...)(...)(....)(..)$/, '$1.$2.$3/$4-$5');
 
+/** What is wrong with the document of a new customer: tills send one digit, repeated, for a customer without any. */
+export function newDocumentFault(document: string, { documentCheckDigits }: { documentCheckDigits: boolean }) {
+  if (REPEATED.test(document)) return 'must not be one digit repeated: it would be the same customer for all';
+  if (documentCheckDigits && !hasValidCheckDigits(document)) return 'must be a CPF or a CNPJ with valid check digits';
+  return undefined;
+}
+
+const REPEATED = /^(\d)\1+$/;
+
 export function hasValidCheckDigits(text: string): boolean {
-  if (!isDocument(text) || /^(\d)\1+$/.test(text)) return false;
+  if (!isDocument(text) || REPEATED.test(text)) return false;
   // The weights from the right: 2 to 11 for a CPF; 2 to 9, then from 2 again, for a CNPJ.
   const weights = text.length === 11 ? 10 : 8;
   return [-2, -1].every((at) => text.at(at) === checkDigitOf(text.slice(0, at), weights));

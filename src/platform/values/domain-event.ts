@@ -13,6 +13,7 @@ const VERSION_EVENTS = {
   'order.completed': 'An order was completed',
   'order.cancelled': 'An order was cancelled',
   'order.refunded': 'A completed order was refunded, in part or in full',
+  'order.refund_voided': 'The latest refund of an order was undone',
   'order.customer_changed': 'The customer of a completed order was corrected',
 };
 export type OrderEventType = keyof typeof VERSION_EVENTS;
@@ -22,16 +23,20 @@ export const FEED_EVENTS = {
   ...VERSION_EVENTS,
   'cashback.granted': 'Cashback was granted to a customer without an order',
   'cashback.voided': 'A grant was voided',
+  'cashback.debited': 'Cashback was taken from a customer by hand',
+  'cashback.debit_voided': 'A debit was voided, and what it took was given back',
   'cashback.available': 'Cashback of a customer became available',
   'cashback.expiring': 'Cashback of a customer expires in seven days',
   'cashback.expired': 'Cashback of a customer expired',
   'wallet.debt_changed': "A customer's debt changed",
+  'wallet.frozen': "A customer's wallet was frozen",
+  'wallet.unfrozen': "A customer's wallet was unfrozen",
 };
 export type FeedEventType = keyof typeof FEED_EVENTS;
 export const FEED_EVENT_TYPES = Object.keys(FEED_EVENTS) as FeedEventType[];
 
-/** The sums of a customer's wallet, in BRL. */
-export type WalletData = Record<'id' | 'available' | 'pending' | 'held' | 'debt', string>;
+/** The sums of a customer's wallet, in BRL, and whether it is frozen. */
+export type WalletData = Record<'id' | 'available' | 'pending' | 'held' | 'debt', string> & { frozen: boolean };
 
 interface GrantData {
   amount: string;
@@ -47,6 +52,11 @@ interface GrantData {
   };
 }
 
+interface DebitData {
+  amount: string;
+  debit: { id: string; external_id: string; store: string | null; amount: string };
+}
+
 /**
  * What the events of each type say beside the wallet; `orders` adds those of orders to this interface. Without
  * documents, items, metadata and reasons: an erasure removes them, so they are added when an event is read. A creation
@@ -55,10 +65,14 @@ interface GrantData {
 export interface FeedEventDetails {
   'cashback.granted': GrantData;
   'cashback.voided': GrantData;
+  'cashback.debited': DebitData;
+  'cashback.debit_voided': DebitData;
   'cashback.available': { amount: string; available_at: Date; available_on: string };
   'cashback.expiring': { amount: string; expires_at: Date; expires_on: string };
   'cashback.expired': { amount: string };
   'wallet.debt_changed': { change: string };
+  'wallet.frozen': object;
+  'wallet.unfrozen': object;
 }
 
 type FeedEventData<Type extends FeedEventType> = FeedEventDetails[Type] &

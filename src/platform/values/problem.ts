@@ -13,12 +13,25 @@ export const NEXT_ACTIONS = [
 type NextAction = (typeof NEXT_ACTIONS)[number];
 
 /** What limits a redeemable maximum (`limited_by`); null if only the total does. */
-export const LIMITED_BY = ['balance', 'order_share', 'minimum_total', 'redeem_minimum'] as const;
+export const LIMITED_BY = ['balance', 'order_share', 'minimum_total', 'redeem_minimum', 'frozen'] as const;
 export type LimitedBy = (typeof LIMITED_BY)[number] | null;
 
 /** What limits the cashback that an order earns; null if only its rates do. */
 export const EARN_LIMITED_BY = ['minimum_total', 'maximum'] as const;
 export type EarnLimitedBy = (typeof EARN_LIMITED_BY)[number] | null;
+
+/** What keeps a refund from being undone, and what can be done instead. The first that is true is named. */
+export const OBSTACLES = {
+  later_change:
+    'the order has changed since the refund: undo later refunds first; a later correction of the customer stays',
+  repaid_debt: 'the refund returned cashback that repaid a debt: correct the rest with a debit or a grant',
+  debt: 'the customer has repaid a part of the debt that the refund left: correct the rest with a grant',
+  returned_cashback:
+    'the cashback that the refund returned is spent, held or expired: debit what is left of it instead',
+  taken_cashback:
+    'cashback that the refund took back has expired meanwhile, or its order got another customer: grant it instead',
+} as const;
+export type Obstacle = keyof typeof OBSTACLES;
 
 /** The operations on an order that its status allows or refuses (`operations`). */
 export const ORDER_OPERATIONS = ['hold', 'renew', 'amend', 'complete', 'cancel', 'refund', 'change_customer'] as const;
@@ -187,6 +200,22 @@ export const PROBLEMS = {
       `orders hold cashback that this order earned: complete or cancel ${held_by.map(({ external_id: id }) => id).join(', ')}, or release what they hold`,
     example: { instance: `${ORDER}/customer` },
   }),
+  wallet_frozen: problem(409, 'The wallet of the customer is frozen', 'fix_request', {
+    detail: () => 'the wallet of the customer is frozen, so the order keeps its customer: unfreeze it first',
+    example: { instance: `${ORDER}/customer` },
+  }),
+  refund_not_voidable: problem(409, 'The refund cannot be undone any more', 'fix_request', {
+    members: {
+      obstacle: {
+        type: 'string',
+        enum: Object.keys(OBSTACLES),
+        description: 'What is in the way.',
+        example: 'returned_cashback' as Obstacle,
+      },
+    },
+    detail: ({ obstacle }) => OBSTACLES[obstacle],
+    example: { instance: `${ORDER}/refunds/${ID}/void` },
+  }),
   redemption_lapsed: problem(409, 'The cashback that the order held was released', 'fix_request', {
     members: {
       lapsed: amount('What the order held until it expired, in BRL.', '20.00'),
@@ -315,6 +344,14 @@ export const PROBLEMS = {
       `at most ${maximum} can be granted ${limited_by === 'grant' ? 'at once' : 'on this day any more'}`,
     example: { instance: '/grants' },
   }),
+  debit_exceeds_balance: problem(422, 'The debit exceeds what the customer has', 'fix_request', {
+    members: {
+      maximum: amount('The most that can be debited now, in BRL: what is available and pending.', '30.00'),
+      errors: errors({ pointer: '/amount', detail: 'must be at most 30.00' }),
+    },
+    detail: ({ maximum }) => `at most ${maximum} can be debited now; what orders hold cannot`,
+    example: { instance: '/debits' },
+  }),
   refund_exceeds_total: problem(422, 'The refund exceeds what is left of the order', 'fix_request', {
     members: {
       minimum: amount('The minimum of what `errors` names, in BRL; of the `amount`, if those are items.', '30.00'),
@@ -383,9 +420,11 @@ export class Problem extends Error {
   readonly title: string;
   readonly headers: Record<string, string>;
   readonly errors: Fault[] | undefined;
+  readonly #arguments: Arguments;
   readonly #members: object;
 
-  constructor(...[code, fields = {}]: Arguments) {
+  constructor(...given: Arguments) {
+    const [code, fields = {}] = given;
     const { detail, headers = {}, cause, ...members } = fields as Occurrence & { errors?: Fault[] };
     const entry = entryOf(code);
     super(detail ?? entry.detail?.(members) ?? entry.title, { cause });
@@ -395,7 +434,15 @@ export class Problem extends Error {
     this.title = entry.title;
     this.headers = headers;
     this.errors = members.errors;
+    this.#arguments = given;
     this.#members = members;
+  }
+
+  /** The same problem of an object that is a member of the request, such as `/complete`. */
+  within(pointer: string): Problem {
+    const [code, fields = {}] = this.#arguments;
+    const errors = this.errors?.map((fault) => ({ ...fault, pointer: `${pointer}${fault.pointer}` }));
+    return new Problem(...([code, { ...fields, ...(errors && { errors }) }] as Arguments));
   }
 
   toBody(instance: string, requestId: string): Record<string, unknown> {

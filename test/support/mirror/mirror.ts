@@ -21,8 +21,8 @@ export function copyOfOrder(order: EventOrder) {
 
 /** The members of a wallet that the shop keeps, by the customer's document. */
 export function copyOfWallet(wallet: EventWallet): EventWallet {
-  const { id, document, available, pending, held, debt } = wallet;
-  return { id, document, available, pending, held, debt };
+  const { id, document, available, pending, held, debt, frozen } = wallet;
+  return { id, document, available, pending, held, debt, frozen };
 }
 
 /**

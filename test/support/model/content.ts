@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { punctuated } from '../factories.js';
 import type { Dice } from './dice.js';
 import { invalid, type Outcome, pointersTo, problem } from './expected.js';
 import { type Amounts, mostToAsk, paid, type Rules } from './rules.js';
@@ -10,6 +11,9 @@ export interface Content extends Amounts {
   metadata: Record<string, string>;
   store: string | null;
 }
+
+/** "A document of one repeated digit … is 400 … where it would be *new*" */
+export const REPEATED_DIGITS = ['00000000000', '11111111111', '99999999999999'];
 
 const STORES = [null, null, 'SP-014', 'RJ-003', 'rj-003', 'Loja do João'];
 
@@ -29,6 +33,7 @@ const TOTALS = [
   1n,
   123_456n,
   99_999_999_000n,
+  0n,
 ];
 const METHODS = ['card', 'pix', 'PIX', 'boleto', 'Boleto'];
 
@@ -71,7 +76,7 @@ export function randomPayments(dice: Dice, most: bigint): Amounts['payment_metho
 
 /** A content as a request can have it: members that have their default can be absent. */
 export function contentBody(dice: Dice, content: Content): object {
-  const { items, total, eligible_total, metadata } = content;
+  const { items, total, eligible_total, metadata, payment_methods } = content;
   return {
     ...content,
     items: items.map(({ quantity, description, ...item }) => ({
@@ -79,17 +84,27 @@ export function contentBody(dice: Dice, content: Content): object {
     })),
     eligible_total: eligible_total === total && !dice.once(3) ? undefined : eligible_total,
     metadata: Object.keys(metadata).length === 0 && dice.once(2) ? undefined : metadata,
+    // "absent, null and `[]` are the same"
+    payment_methods: payment_methods.length === 0 && dice.once(2) ? undefined : payment_methods,
+    currency: randomCurrency(dice),
   };
 }
 
+/** "`currency` is optional …; only "BRL"" */
+export const randomCurrency = (dice: Dice): string | undefined => dice.pick([undefined, undefined, 'BRL']);
+
+/** "punctuation is accepted (`529.982.247-25`, `12.ABC.345/01DE-35`) and removed" */
+export const inEitherForm = (dice: Dice, document: string): string => (dice.once(4) ? punctuated(document) : document);
+
 /** Writes a value in a form that means the same: `"150"` equals `"150.00"`, and "`null` counts as absent". */
-export function inAnyForm(dice: Dice, value: unknown): unknown {
+export function inAnyForm(dice: Dice, value: unknown, name?: string): unknown {
+  if (name === 'document' && typeof value === 'string') return inEitherForm(dice, value);
   if (value === undefined) return dice.pick([undefined, null]);
   if (typeof value === 'string' && /^\d+\.\d\d$/.test(value))
     return dice.pick([value, value.replace(/0$/, ''), value.replace(/\.?0*$/, '')]);
   if (Array.isArray(value)) return value.map((one) => inAnyForm(dice, one));
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, inAnyForm(dice, member)]));
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, inAnyForm(dice, member, key)]));
 }
 
 /** What is wrong with a content by itself and under a policy, and with other members of its request. */
@@ -105,10 +120,15 @@ function asksTooMuch(rules: Rules, content: Amounts): Outcome | false {
   return isTooMuch && problem('earn_amount_exceeds_maximum', { maximum: brl(most) }, pointersTo('earn_amount'));
 }
 
-export function exceedsTotal(total: string, redeem: bigint, payments: Amounts['payment_methods']): Outcome | false {
+export function exceedsTotal(
+  total: string,
+  redeem: bigint,
+  payments: Amounts['payment_methods'],
+  pointer = 'payment_methods',
+): Outcome | false {
   const members = { total, redeemed: brl(redeem), payments: brl(paid(payments)) };
   const isExceeded = paid(payments) + redeem > cents(total);
-  return isExceeded && problem('payments_exceed_total', members, pointersTo('payment_methods'));
+  return isExceeded && problem('payments_exceed_total', members, pointersTo(pointer));
 }
 
 /** "Content is compared by meaning". @returns the members that differ */

@@ -4,7 +4,7 @@ import type { Answer } from '../client.js';
 export interface Outcome {
   status: number;
   body: unknown;
-  /** For a 201: whether `Idempotency-Replayed` is `true`. */
+  /** Whether `Idempotency-Replayed` is `true`: of a request that changes something, or finds it done. */
   replayed?: boolean;
 }
 
@@ -32,8 +32,14 @@ export const pointersTo =
     inAnyOrder(names)(pointedAt(errors));
 
 const pointedAt = (errors: unknown): string[] => [
-  ...new Set(((errors ?? []) as { pointer: string }[]).map(({ pointer }) => pointer.split('/')[1] ?? '')),
+  ...new Set(((errors ?? []) as { pointer: string }[]).map(({ pointer }) => memberAt(pointer))),
 ];
+
+/** "`errors` point into `/complete/…`" */
+const memberAt = (pointer: string): string => {
+  const [, first = '', ...others] = pointer.split('/');
+  return first === 'complete' ? [first, ...others.slice(0, 1)].join('/') : first;
+};
 
 /** Returns the differences between what the documents say and a value. `null` equals absent. */
 export function differences(expected: unknown, actual: unknown, path = ''): string[] {
@@ -52,7 +58,7 @@ export function differences(expected: unknown, actual: unknown, path = ''): stri
 export function outcomeDifferences({ status, body, replayed }: Outcome, answer: Answer): string[] {
   if (answer.status !== status) return [`status is ${answer.status}, documented ${status}`];
   const header = answer.headers.get('idempotency-replayed');
-  // Of a repeated request, an attempt that was answered too late may have created it.
+  // Of a repeated request, an attempt that was answered too late may have done it.
   if (replayed !== undefined && (header === 'true') !== replayed && (replayed || !answer.isRepeated))
     return [`Idempotency-Replayed is ${header}`];
   return differences(body, answer.body);
@@ -68,11 +74,14 @@ const PROBLEMS = {
   cashback_held: [409, 'read_existing'],
   redemption_lapsed: [409, 'fix_request'],
   redemption_no_longer_available: [409, 'fix_request'],
+  refund_not_voidable: [409, 'fix_request'],
+  wallet_frozen: [409, 'fix_request'],
   precondition_failed: [412, 'read_order'],
   payments_exceed_total: [422, 'fix_request'],
   redemption_exceeds_maximum: [422, 'fix_request'],
   redemption_below_minimum: [422, 'fix_request'],
   earn_amount_exceeds_maximum: [422, 'fix_request'],
+  debit_exceeds_balance: [422, 'fix_request'],
   grant_exceeds_maximum: [422, 'fix_request'],
   refund_exceeds_total: [422, 'fix_request'],
 } as const;
@@ -81,7 +90,7 @@ const PROBLEMS = {
 export function problem(code: keyof typeof PROBLEMS, members: object = {}, errors: Check = anything): Outcome {
   const [status, nextAction] = PROBLEMS[code];
   return {
-    status,
+    ...{ status, replayed: false },
     body: {
       ...{ type: `urn:problem:cashback:${code}`, status, code, next_action: nextAction },
       // "`retryable` is true for 408, 429, 500 and 503"

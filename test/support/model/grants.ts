@@ -1,4 +1,4 @@
-import { contentRefusals, randomContent, randomStore } from './content.js';
+import { contentRefusals, randomContent, randomCurrency, randomStore, REPEATED_DIGITS } from './content.js';
 import type { Dice } from './dice.js';
 import { anId, count, invalid, oneOf, type Outcome, pointersTo, problem, share } from './expected.js';
 import { belowMinimum, limitsView, paymentsView, quotedToReceive } from './order.js';
@@ -54,7 +54,8 @@ export async function grantCashback(shop: Shop, dice: Dice): Promise<void> {
     dice.pick([undefined, undefined, undefined, today, addDays(today, 1), addDays(today, 3), addDays(today, -1)]);
   const random = [dice.amountUpTo(3000n), dice.amountUpTo(300n)];
   const amount = dice.pick([500n, 1n, 1000n, 2000n, ...random, dice.once(9) ? most : most + 1n]);
-  const document = shop.aDocument(dice);
+  const document = shop.aNewDocument(dice);
+  const isRefused = REPEATED_DIGITS.includes(document);
   const request = {
     ...{ external_id: shop.sequence.newExternalId(), document, amount: brl(amount) },
     ...{ reason: dice.pick([undefined, 'Late delivery']), metadata: dice.pick([undefined, { campaign: 'natal' }]) },
@@ -65,11 +66,13 @@ export async function grantCashback(shop: Shop, dice: Dice): Promise<void> {
   const refusals = [
     // "The days are the first and the last on which it can be spent."
     invalid(to !== undefined && (to < today || (from ?? today) > to) && 'expires_on', amount === 0n && 'amount'),
+    invalid(isRefused && 'document'),
     amount > most &&
       problem('grant_exceeds_maximum', { maximum: brl(most), limited_by: 'grant' }, pointersTo('amount')),
     exceedsDay(shop, amount),
   ];
   const answer = await shop.write(requestOf(dice, 'POST', '/grants', request), refusals, () => {
+    if (shop.wallet(document).isFrozen) count('a frozen wallet is granted');
     const validity = grantValidity(rules, now, from, to);
     const cause = { at: now, by: shop.by, store: request.store };
     const credit = shop.wallet(document).add('grant', request.external_id, amount, validity, cause);
@@ -120,7 +123,7 @@ export async function repeatGrant(shop: Shop, dice: Dice): Promise<void> {
   const amount = request.amount === '0.01' ? '0.02' : brl(cents(request.amount) - 1n);
   const change = dice.pick([
     ...[{}, {}, {}, { amount }, { reason: 'another' }, { metadata: { other: 'x' } }],
-    ...[{ note: 'another' }, { store: 'another' }],
+    ...[{ note: 'another' }, { store: 'another' }, { document: REPEATED_DIGITS[0] }],
     ...[{ expires_on: addDays(validity.expiresOn, 1) }, { available_on: addDays(validity.availableOn, 1) }],
   ]);
   const names = Object.keys(change);
@@ -143,11 +146,13 @@ export async function voidGrant(shop: Shop, dice: Dice): Promise<void> {
     if (voided > 0n && isHeld(shop, grant)) count('a grant is voided while a part is held');
     if (voided > 0n && grant.voidedAt !== undefined) count('a grant is voided again after an amount returned');
     if (voided > 0n && voided < credit.amount) count('a grant is voided partly');
+    // "if the request changed nothing because what it asks for is already so"
+    const isRepeated = voided === 0n && grant.voidedAt !== undefined;
     grant.voided += voided;
     // "who voided it first, and why"
     if (grant.voidedAt === undefined)
       Object.assign(grant, { voidedAt: shop.now, voidedBy: shop.by, voidReason: body?.reason });
-    return { status: 200, body: grantView(shop, grant) };
+    return { status: 200, body: grantView(shop, grant), replayed: isRepeated };
   });
 }
 
@@ -182,11 +187,14 @@ function policyView(rules: Rules): object {
 /** "the `cashback`, `payment_methods` and `amount_to_pay` of such an order that holds `redeem`, and the `policy`" */
 export async function quote(shop: Shop, dice: Dice): Promise<void> {
   const { now, rules } = shop;
-  const document = dice.once(4) ? undefined : shop.aDocument(dice);
+  const document = dice.once(4) ? undefined : shop.aNewDocument(dice);
   const content = randomContent(dice);
   const { total, eligible_total, payment_methods, earn_amount } = content;
-  const balance = document === undefined ? undefined : shop.wallet(document).available(now);
-  const limits = maximumOf(rules, content, balance);
+  const wallet = document === undefined ? undefined : shop.wallet(document);
+  const balance = wallet?.available(now);
+  // "Quotes: maximum 0.00, `frozen`."
+  const limits = maximumOf(rules, content, balance, wallet?.isFrozen ? 0n : undefined);
+  if (limits.limitedBy === 'frozen') count('a quote of a frozen wallet');
   const { maximum } = limits;
   const given = dice.once(2)
     ? dice.pick([maximum, maximum, maximum + 1n, 0n, 1n, dice.amountUpTo(maximum)])
@@ -194,6 +202,7 @@ export async function quote(shop: Shop, dice: Dice): Promise<void> {
   const redeem = given ?? 0n;
   const body = {
     ...{ document, total, earn_amount, redeem: given === undefined ? undefined : brl(given) },
+    currency: randomCurrency(dice),
     eligible_total: eligible_total === total ? undefined : eligible_total,
     payment_methods: payment_methods.length === 0 ? dice.pick([undefined, []]) : payment_methods,
   };
@@ -208,7 +217,7 @@ export async function quote(shop: Shop, dice: Dice): Promise<void> {
     policy: policyView(rules),
   };
   const refusals = [
-    ...contentRefusals(rules, content),
+    ...contentRefusals(rules, content, document !== undefined && REPEATED_DIGITS.includes(document) && 'document'),
     belowMinimum(rules, redeem, 'redeem'),
     redeem > maximum && exceeds,
   ];

@@ -8,7 +8,7 @@ import type { ModelMerchant } from './property.js';
 import { brl, cents, DAY, localDate } from './values.js';
 
 const ADDED = ['earned', 'granted', 'returned'] as const;
-const TAKEN = ['redeemed', 'taken_back', 'voided', 'expired'] as const;
+const TAKEN = ['redeemed', 'taken_back', 'voided', 'debited', 'expired'] as const;
 
 /**
  * Expects that each month of `report ledger` adds up, and begins with what the month before ended with, and that the

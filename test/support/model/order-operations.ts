@@ -1,12 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { Answer } from '../client.js';
 import { type Content, contentBody, contentRefusals, differingMembers, exceedsTotal } from './content.js';
-import { randomContent, randomPayments, randomStore } from './content.js';
+import { randomContent, randomPayments, randomStore, REPEATED_DIGITS } from './content.js';
 import type { Dice } from './dice.js';
 import { count, invalid, oneOf, type Outcome, pointersTo, problem } from './expected.js';
 import { belowMinimum, limitsView, type Move, Order } from './order.js';
 import { earnedValidity, toReceive } from './rules.js';
 import { type Request, requestOf, type Shop } from './shop.js';
 import { brl, cents, instant, min, MINUTE } from './values.js';
+import type { Credit } from './wallet.js';
 
 const isHolding = ({ held }: Order): boolean => held > 0n;
 const isPending = ({ status }: Order): boolean => status === 'pending';
@@ -27,38 +29,156 @@ const isAllowed = ({ now, rules }: Shop, expiresAt: number | undefined): boolean
 const optional = <T>(value: T | undefined, write: (value: T) => unknown): unknown =>
   value === undefined ? undefined : write(value);
 
-function creation(dice: Dice, externalId: string, content: Content, document: string, expiresAt?: number): Request {
+function creation(dice: Dice, externalId: string, content: Content, document: string, expiresAt?: number): object {
   const identity = { external_id: externalId, document, expires_at: optional(expiresAt, instant) };
-  return requestOf(dice, 'POST', '/orders', { ...identity, ...contentBody(dice, content) });
+  return { ...identity, ...contentBody(dice, content) };
+}
+
+/** A new order, the body that creates it, and why it may be refused. */
+interface NewOrder {
+  order: Order;
+  body: object;
+  refusals: (Outcome | false)[];
+}
+
+/** @param wrong a member of the same request */
+function newOrder(shop: Shop, dice: Dice, wrong: string | false): NewOrder {
+  const { now, rules } = shop;
+  const [first, content, requested] = [shop.aNewDocument(dice), randomContent(dice), randomExpiry(shop, dice)];
+  // Beside a debt, often for the other customer: what that one earns can move, and repay it.
+  const document = shop.wallet(first).debt > 0n && dice.once(2) ? shop.sequence.documents[1]! : first;
+  const expiresAt = requested ?? now + rules.orderTtlMinutes * MINUTE;
+  const externalId = shop.anExternalId();
+  const order = new Order(externalId, document, content, now, expiresAt, rules, shop.wallet(document), shop.by);
+  const currency = dice.once(30) && dice.pick(['USD', 'brl']);
+  const body = { ...creation(dice, externalId, content, document, requested), ...(currency && { currency }) };
+  const names = [isRefused(document) && 'document', currency && 'currency', wrong];
+  const refusals = contentRefusals(rules, content, !isAllowed(shop, requested) && 'expires_at', ...names);
+  return { order, body, refusals };
+}
+
+const isRefused = (document: string): boolean => REPEATED_DIGITS.includes(document);
+
+/** Keeps an order that was created. Of a refused one there is nothing. */
+function keep(shop: Shop, order: Order, answer: Answer | undefined): void {
+  if (!answer) return shop.refuse(order.externalId);
+  order.id = answer.body.id;
+  shop.orders.push(order);
+  if (order.isZero) count('an order of 0.00 is created');
+  shop.expectSame(`/orders/${order.id}`, answer.headers.get('location'), 'Location');
 }
 
 export async function createOrder(shop: Shop, dice: Dice): Promise<void> {
+  const { order, body, refusals } = newOrder(shop, dice, false);
+  const view = (): Outcome => ({ status: 201, body: order.view(shop.now), replayed: false });
+  keep(shop, order, await shop.write(requestOf(dice, 'POST', '/orders', body), refusals, view));
+}
+
+/** "created and completed in one transaction, or nothing is" */
+export async function sell(shop: Shop, dice: Dice): Promise<void> {
+  const unknown = dice.once(20) && { tip: '1.00' };
+  await sellNew(shop, dice, newOrder(shop, dice, unknown && 'complete/tip'), undefined, unknown);
+}
+
+async function sellNew(
+  shop: Shop,
+  dice: Dice,
+  { order, body, refusals }: NewOrder,
+  redeem?: bigint,
+  unknown?: object | false,
+): Promise<void> {
+  const completion = completionOf(shop, dice, order, 'complete/', redeem);
+  const complete = { ...completion.body, ...unknown };
+  // "Otherwise the refusals of a creation, then those of a completion"
+  const isCreated = refusals.every((one) => one === false);
+  const request = requestOf(dice, 'POST', '/orders', { ...body, complete });
+  const answer = await shop.write(request, isCreated ? completion.refusals : refusals, () => {
+    completion.happen();
+    order.changed(shop.now);
+    if (order.redeemedAmount > 0n) count('a sale in one request redeems');
+    if (order.isZero) count('a sale in one request is of 0.00');
+    return { status: 201, body: order.view(shop.now), replayed: false };
+  });
+  keep(shop, order, answer);
+}
+
+/** A sale in one request of 100.00, for which nothing is redeemed. */
+export async function earn(shop: Shop, dice: Dice): Promise<void> {
+  await sellPlainly(shop, dice, 10_000n, false);
+}
+
+/** A sale in one request that redeems all that the customer can spend, when that is available. */
+export async function spend(shop: Shop, dice: Dice): Promise<void> {
+  const wallet = shop.wallet(shop.sequence.documents[0]!);
+  const first = Math.min(...wallet.open(shop.now).map(({ availableAt }) => availableAt));
+  if (first > shop.now && first < Infinity) await shop.sequence.pass(first - shop.now, true);
+  const total = (wallet.available(shop.now) * 10_000n) / shop.rules.redeemShare;
+  await sellPlainly(shop, dice, total === 0n ? 10_000n : min(total, 99_999_999_999n), true);
+}
+
+async function sellPlainly(shop: Shop, dice: Dice, amount: bigint, isSpent: boolean): Promise<void> {
   const { now, rules } = shop;
-  const [document, content, requested] = [shop.aDocument(dice), randomContent(dice), randomExpiry(shop, dice)];
-  const expiresAt = requested ?? now + rules.orderTtlMinutes * MINUTE;
-  const externalId = shop.sequence.newExternalId();
+  const [document, total, externalId] = [shop.sequence.documents[0]!, brl(amount), shop.anExternalId()];
+  const content: Content = {
+    ...{ items: [{ id: 'sku-1', price: total, quantity: 1 }], total, eligible_total: total, payment_methods: [] },
+    ...{ earn_amount: null, metadata: {}, store: randomStore(dice) },
+  };
+  const expiresAt = now + rules.orderTtlMinutes * MINUTE;
   const order = new Order(externalId, document, content, now, expiresAt, rules, shop.wallet(document), shop.by);
-  const request = creation(dice, externalId, content, document, requested);
-  const refusals = contentRefusals(rules, content, !isAllowed(shop, requested) && 'expires_at');
-  const answer = await shop.write(request, refusals, () => ({ status: 201, body: order.view(now), replayed: false }));
-  if (!answer) return;
-  order.id = answer.body.id;
-  shop.orders.push(order);
-  shop.expectSame(`/orders/${order.id}`, answer.headers.get('location'), 'Location');
+  const body = creation(dice, externalId, content, document);
+  await sellNew(shop, dice, { order, body, refusals: [] }, isSpent ? order.limits(now).maximum : 0n);
 }
 
 /** Sends an external ID again, with a content that the order has or had, or with a different one. */
 export async function recreateOrder(shop: Shop, dice: Dice): Promise<void> {
   await shop.sweep();
   const order = shop.anOrder(dice);
+  const { body, conflict } = recreation(shop, dice, order);
+  const replay = (): Outcome => ({ status: 201, body: order.view(shop.now), replayed: true });
+  await shop.write(requestOf(dice, 'POST', '/orders', body), [conflict], replay);
+}
+
+/** Sends an external ID again, as a sale in one request. */
+export async function resell(shop: Shop, dice: Dice): Promise<void> {
+  await shop.sweep();
+  const isCancelled = ({ status }: Order): boolean => status === 'cancelled';
+  const isCompleted = ({ completedAt }: Order): boolean => completedAt !== undefined;
+  const order = shop.anOrder(dice, isHolding, isPending, isLapsed, isLapsed, isCompleted, isCancelled);
+  const { body, conflict } = recreation(shop, dice, order, true, !dice.once(4));
+  const completion = completionOf(shop, dice, order, 'complete/');
+  const { isOpen, status, held } = order;
+  const request = requestOf(dice, 'POST', '/orders', { ...body, complete: completion.body ?? {} });
+  // "if it is open, this completes it …; if it was completed, it is compared as a second completion is"
+  await shop.write(request, conflict ? [conflict] : completion.refusals, () => {
+    count(`a sale in one request finds an order that is ${status}`);
+    if (isOpen) {
+      completion.happen();
+      order.changed(shop.now);
+      if (held > 0n) count('a sale in one request finds a hold');
+    }
+    return { status: 201, body: order.view(shop.now), replayed: !isOpen };
+  });
+}
+
+/** A creation of an order that exists, and how it differs from the first one and from what the order is now. */
+function recreation(
+  shop: Shop,
+  dice: Dice,
+  order: Order,
+  isSale = false,
+  isSame = false,
+): { body: object; conflict: Outcome | false } {
   const replayed = [order.carts[0]!, order.cart];
   const other = { ...order.content, total: brl(cents(order.content.total) + 100n), metadata: { other: 'x' } };
   const known = dice.pick([...replayed, ...order.carts]);
-  const content = dice.pick([known.content, known.content, known.content, other, { ...other, store: 'another' }]);
-  const document = dice.once(8) ? dice.pick(shop.sequence.documents) : known.document;
+  const others = isSame ? [] : [other, { ...other, store: 'another' }];
+  const content = dice.pick([known.content, known.content, known.content, ...others]);
+  // "(after the replay: an order that exists replays)", so it is no 400.
+  const document =
+    dice.once(8) && !isSame ? dice.pick([...shop.sequence.documents, REPEATED_DIGITS[0]!]) : known.document;
   // "Both replay with the first `expires_at`, with the current one, and without one."
   const expiries = [undefined, order.firstExpiresAt, order.expiresAt];
-  const expiresAt = dice.pick([...expiries, shop.now + 5 * MINUTE]);
+  const expiresAt = dice.pick([...expiries, ...(isSame ? [] : [shop.now + 5 * MINUTE])]);
   // "its `errors` point at each member that differs": from the first content or from the current one.
   const differing = replayed.map((cart) => [
     ...differingMembers(cart.content, content),
@@ -67,9 +187,12 @@ export async function recreateOrder(shop: Shop, dice: Dice): Promise<void> {
   ]);
   const pointers = oneOf(...differing.map((names) => pointersTo(...names)));
   const conflict = problem('external_id_conflict', { existing_id: order.id }, pointers);
-  const request = creation(dice, order.externalId, content, document, expiresAt);
-  const replay = (): Outcome => ({ status: 201, body: order.view(shop.now), replayed: true });
-  await shop.write(request, [differing.every(({ length }) => length > 0) && conflict], replay);
+  const body = creation(dice, order.externalId, content, document, expiresAt);
+  // "a sale of an order that exists needs the *current* content of the order"
+  const isOther = isSale ? differing[1]!.length > 0 : differing.every(({ length }) => length > 0);
+  if (isSale && isOther && differing[0]!.length === 0)
+    count('a sale in one request has content from before an amendment');
+  return { body, conflict: isOther && conflict };
 }
 
 /** Sends a request that changes an order, often with `If-Match`. @param happen if the request changes something */
@@ -102,22 +225,32 @@ async function change(
       order.changed(shop.now);
       if (ifMatch !== undefined) count('If-Match allows a change');
     }
-    return { status: 200, body: view() };
+    return { status: 200, body: view(), replayed: !happen };
   });
 }
 
 const exceedsMaximum = (limits: ReturnType<Order['limits']>, ...pointers: string[]): Outcome =>
   problem('redemption_exceeds_maximum', limitsView(limits), pointersTo(...pointers));
 
+/** Holds for as long as an order can last, so that credits expire meanwhile. */
+export async function holdLong(shop: Shop, dice: Dice): Promise<void> {
+  await hold(shop, dice, shop.now + shop.rules.maxOrderTtlMinutes * MINUTE);
+}
+
 export async function holdCashback(shop: Shop, dice: Dice): Promise<void> {
+  await hold(shop, dice);
+}
+
+async function hold(shop: Shop, dice: Dice, until?: number): Promise<void> {
   const { now } = shop;
   const order = shop.anOrder(dice, (one) => one.isOpen && one.limits(now).maximum > 0n, isPending, isExpired);
   const { held, isOpen, lapsed } = order;
   const limits = order.limits(now);
   const { maximum } = limits;
   const isRenewal = isExpired(order);
-  const isRepeated = isRenewal && dice.once(4);
-  const requested = isRepeated ? order.datedHold?.expiresAt : randomExpiry(shop, dice, order.expiresAt);
+  const isRepeated = isRenewal && until === undefined && dice.once(4);
+  const random = isRepeated ? order.datedHold?.expiresAt : randomExpiry(shop, dice, order.expiresAt);
+  const requested = until ?? random;
   const isLate = isOpen && requested === order.expiresAt && !isAllowed(shop, requested);
   const others = [maximum + 1n, dice.amountUpTo(maximum), lapsed, maximum / 2n];
   const amount = isLate ? held + lapsed : dice.pick([...Array<bigint>(6).fill(maximum), held, 0n, ...others]);
@@ -129,18 +262,21 @@ export async function holdCashback(shop: Shop, dice: Dice): Promise<void> {
     // created with, that is not documented.
     const isRepetition = isDeepStrictEqual(order.datedHold, { amount, expiresAt: requested });
     if (isRepetition && isRenewal) count('a hold is repeated after its own expires_at');
-    const same: Outcome = { status: 200, body: order.view(now) };
+    // "An order that is due expires before the operation; that alone is no change by the request."
+    const same: Outcome = { status: 200, body: order.view(now), replayed: true };
     return void (await shop.write(request, isRepetition ? [] : [same, invalidExpiry], () => same));
   }
   // "`expires_at` replaces the order's own. An expired order is renewed … (default: `order_ttl_minutes`)"
   const expiresAt = requested ?? (isRenewal ? now + shop.rules.orderTtlMinutes * MINUTE : order.expiresAt);
   const happen = (): void => {
     if (isRenewal) count(amount > 0n ? 'an expired order is renewed with a hold' : 'an expired order is renewed');
+    if (order.wallet.isFrozen && amount < held) count('a hold in a frozen wallet is lowered');
     Object.assign(order, { status: 'pending', lapsed: 0n, expiresAt });
     order.wallet.hold(order.cause(now, shop.by), amount);
     if (requested !== undefined) order.datedHold = { amount, expiresAt };
   };
   const exceeds = isOpen && amount > maximum && exceedsMaximum(limits, 'amount');
+  if (exceeds && limits.limitedBy === 'frozen') count('a frozen wallet refuses a hold');
   const below = isOpen && belowMinimum(order.rules, amount, 'amount');
   const refusals = [invalidExpiry, !isOpen && order.invalidTransition(), exceeds, below];
   const isChange = isRenewal || amount !== held || expiresAt !== order.expiresAt;
@@ -164,9 +300,10 @@ export async function amendOrder(shop: Shop, dice: Dice): Promise<void> {
     ...Array<[object, false]>(2).fill([{ document: other }, false]),
     // "any other member of the response, or another value, is a 400"
     [{ external_id: 'another' }, 'external_id'],
-    [{ currency: 'BRL' }, 'currency'],
+    [{ currency: 'USD' }, 'currency'],
+    [{ document: dice.pick(REPEATED_DIGITS) }, 'document'],
   ]);
-  const body = { ...own, ...contentBody(dice, content), redeem };
+  const body = { ...contentBody(dice, content), ...own, redeem };
   const { document = order.document } = own;
   const isMoved = document !== order.document;
   const limits = order.limits(shop.now, content);
@@ -181,6 +318,7 @@ export async function amendOrder(shop: Shop, dice: Dice): Promise<void> {
     if (held > 0n) count(held > limits.maximum ? 'an amendment lowers a hold' : 'an amendment keeps a hold');
     if (content.store !== current.store) count('an amendment changes the store');
     if (isMoved) count('an amendment changes the customer');
+    if (order.wallet.isFrozen && held > 0n) count('an amendment of an order that holds of a frozen wallet');
     Object.assign(order, { content, document, wallet: shop.wallet(document) });
     order.carts.push(order.cart);
     order.wallet.hold(order.cause(shop.now, shop.by), min(held, limits.maximum));
@@ -191,32 +329,50 @@ export async function amendOrder(shop: Shop, dice: Dice): Promise<void> {
 }
 
 export async function completeOrder(shop: Shop, dice: Dice): Promise<void> {
-  const { now } = shop;
   const order = shop.anOrder(dice, isHolding, isPending, isLapsed);
+  const { body, refusals, happen } = completionOf(shop, dice, order);
+  const request = requestOf(dice, 'POST', `/orders/${order.id}/complete`, body);
+  await change(shop, dice, order, request, refusals, order.isOpen && happen);
+}
+
+/** What a completion sends, why it may be refused, and what it does to an open order. */
+interface Completion {
+  body: object | undefined;
+  refusals: (Outcome | false)[];
+  happen: () => void;
+}
+
+/** @param at where the completion is in the request @param asked what it redeems, if that is not random */
+function completionOf(shop: Shop, dice: Dice, order: Order, at = '', asked?: bigint): Completion {
+  const { now } = shop;
   const { held, status, isOpen, lapsed, content, redeemedAmount, wallet, rules } = order;
   const limits = order.limits(now);
   const { maximum } = limits;
   const others = [0n, 1n, maximum, maximum, maximum + 1n, dice.amountUpTo(maximum)];
   const amounts = lapsed > 0n ? [lapsed, lapsed, lapsed, ...others] : [held, redeemedAmount, ...others];
-  const given = dice.once(2) ? dice.pick(amounts) : undefined;
+  const given = asked ?? (dice.once(2) ? dice.pick(amounts) : undefined);
   const redeem = given ?? held + redeemedAmount;
   const payable = cents(content.total) - (dice.once(8) ? 0n : min(redeem, cents(content.total)));
-  const payments = dice.once(2) ? randomPayments(dice, payable) : undefined;
+  const payments = asked === undefined && dice.once(2) ? randomPayments(dice, payable) : undefined;
   const hasBody = given !== undefined || payments !== undefined || !dice.once(3);
   const body = hasBody ? { redeem: optional(given, brl), payment_methods: payments } : undefined;
   // "Completing again with the same values returns the order." An omitted member has no other value.
   const isOther = redeem !== redeemedAmount || (payments !== undefined && !isDeepStrictEqual(payments, order.payments));
   const isImpossible = !isOpen && (status === 'cancelled' || isOther);
   const isExceeding = isOpen && redeem > maximum;
-  const noLonger = problem('redemption_no_longer_available', limitsView(limits), pointersTo('redeem'));
+  const isFrozen = limits.limitedBy === 'frozen';
+  if (isExceeding && isFrozen) count(`a frozen wallet refuses what an order redeems that is ${status}`);
+  const noLonger = problem('redemption_no_longer_available', limitsView(limits), pointersTo(`${at}redeem`));
+  const compared = payments !== undefined && (isOpen || isImpossible);
   const refusals = [
     isImpossible && order.invalidTransition(),
-    (isOpen || isImpossible) && payments !== undefined && exceedsTotal(content.total, isOpen ? redeem : 0n, payments),
+    compared && exceedsTotal(content.total, isOpen ? redeem : 0n, payments, `${at}payment_methods`),
     given === undefined && lapsed > 0n && problem('redemption_lapsed', { lapsed: brl(lapsed), maximum: brl(maximum) }),
     // Of an amount that an expired order did not hold, the documents do not say which of the two it is.
-    isOpen && belowMinimum(rules, redeem, 'redeem'),
+    isOpen && belowMinimum(rules, redeem, `${at}redeem`),
     isExceeding && status === 'expired' && noLonger,
-    isExceeding && (status === 'pending' || redeem !== lapsed) && exceedsMaximum(limits, 'redeem'),
+    // "A completion of an expired order with `redeem` above the (frozen) maximum: `redemption_no_longer_available`"
+    isExceeding && (status === 'pending' || (redeem !== lapsed && !isFrozen)) && exceedsMaximum(limits, `${at}redeem`),
   ];
   const happen = (): void => {
     if (lapsed > 0n) count(`a lapsed hold is ${redeem === lapsed ? '' : 'not '}redeemed at completion`);
@@ -226,22 +382,26 @@ export async function completeOrder(shop: Shop, dice: Dice): Promise<void> {
     order.completedBy = shop.by;
     Object.assign(order, { redeemedAmount: redeem, finalPayments: payments });
     order.granted = toReceive(rules, { ...content, payment_methods: order.payments }, redeem).amount;
+    if (wallet.isFrozen && redeem > 0n) count('what a frozen wallet holds is redeemed');
+    if (wallet.isFrozen && order.granted > 0n) count('a frozen wallet earns');
     if (order.granted > 0n)
       order.credit = wallet.add('earn', order.externalId, order.granted, earnedValidity(rules, now), cause);
   };
-  const request = requestOf(dice, 'POST', `/orders/${order.id}/complete`, body);
-  await change(shop, dice, order, request, refusals, isOpen && happen);
+  return { body, refusals, happen };
 }
 
 /** Corrects the customer of an order, or sends an earlier correction again. */
 export async function changeCustomer(shop: Shop, dice: Dice): Promise<void> {
   const isFree = ({ move, credit, status, redeemedAmount, wallet }: Order): boolean =>
     !move && status !== 'refunded' && redeemedAmount === 0n && credit !== undefined && wallet.free(credit) > 0n;
+  const repaysDebt = (order: Order): boolean =>
+    isFree(order) && shop.sequence.documents.some((one) => one !== order.document && shop.wallet(one).debt > 0n);
   const isUsed = (order: Order): boolean => !order.move && order.redeemedAmount === 0n && order.credit !== undefined;
-  const order = shop.anOrder(dice, isFree, isFree, isUsed, ({ move }) => move !== undefined);
-  const { move, document: first, redeemedAmount } = order;
+  const order = shop.anOrder(dice, isFree, isFree, repaysDebt, isUsed, ({ move }) => move !== undefined);
+  const { move, document: first, redeemedAmount, wallet } = order;
   const documents = [...shop.sequence.documents].sort((a, b) => Number(a === first) - Number(b === first));
-  const document = dice.once(6) || move ? dice.pick(documents) : documents[0]!;
+  const known = dice.once(6) || move ? dice.pick(documents) : documents[0]!;
+  const document = dice.once(20) ? dice.pick(REPEATED_DIGITS) : known;
   const [reason, wrong] = dice.pick<[string | undefined, string | false]>([
     ...Array<[string, false]>(5).fill(['Typed wrongly', false]),
     ['', 'reason'],
@@ -253,20 +413,23 @@ export async function changeCustomer(shop: Shop, dice: Dice): Promise<void> {
   const refusals = [
     invalid(wrong),
     invalid(move === undefined && document === first && 'document'),
+    invalid(isRefused(document) && 'document'),
     !order.completedAt && order.invalidTransition(),
     move !== undefined && document !== move.request.document && order.invalidTransition(),
     move === undefined && redeemedAmount > 0n && order.invalidTransition(),
     move === undefined && isHeld(shop, order),
+    // "*away from* a frozen wallet"
+    move === undefined && wallet.isFrozen && problem('wallet_frozen'),
   ];
   const isChange = move === undefined;
   const happen = (): void => {
     order.move = moveCredit(shop, order, { document, reason: reason! });
   };
   await change(shop, dice, order, request, refusals, isChange && happen, () => {
-    const { request: done, moved, notMoved, ...made } = order.move!;
+    const { request: done, moved, notMoved, at, by } = order.move!;
     return {
       ...{ order: order.view(shop.now), moved: brl(moved), not_moved: brl(notMoved), reason: done.reason },
-      ...{ created_at: instant(made.at), created_by: made.by },
+      ...{ created_at: instant(at), created_by: by },
     };
   });
 }
@@ -292,13 +455,21 @@ function moveCredit(shop: Shop, order: Order, request: Move['request']): Move {
   const notMoved = granted - order.refunded('takenBack') - moved;
   count(moved > 0n ? (notMoved > 0n ? 'a part moves' : 'all that was earned moves') : 'nothing moves');
   if (order.refunds.length > 0) count('a refunded order gets another customer');
+  if (credit && credit.debited > 0n) count('an order gets another customer after a debit');
+  if (credit) keepDebited(shop, credit);
   const other = shop.wallet(request.document);
+  if (other.isFrozen) count('an order gets a customer whose wallet is frozen');
   if (moved > 0n && other.debt > 0n) count('what moves repays a debt');
   const { availableAt, expiresAt } = credit ?? { availableAt: 0, expiresAt: 0 };
   const validity = { availableAt, expiresAt, availableOn: '', expiresOn: '' };
   const made = moved > 0n ? other.add('move_in', order.externalId, moved, validity, cause) : undefined;
   Object.assign(order, { document: request.document, wallet: other, credit: made });
-  return { request, moved, notMoved, at: now, by };
+  return { request, moved, notMoved, refunds: order.allRefunds.length, at: now, by };
+}
+
+/** Not restored is "of a credit whose order got another customer after the debit (it counts in `not_moved`)". */
+function keepDebited(shop: Shop, credit: Credit): void {
+  for (const { parts } of shop.debits) for (const part of parts) if (part.credit === credit) part.isLost = true;
 }
 
 export async function cancelOrder(shop: Shop, dice: Dice): Promise<void> {
@@ -315,6 +486,10 @@ export async function cancelOrder(shop: Shop, dice: Dice): Promise<void> {
   const refusals = [invalid(wrong), !isPossible && order.invalidTransition()];
   await change(shop, dice, order, request, refusals, order.isOpen && happen);
 }
+
+/** Mostly one that is not refused. */
+export const aReason = (dice: Dice): (typeof REASONS)[number] =>
+  dice.pick(dice.once(3) ? REASONS : REASONS.slice(0, 4));
 
 /** Bodies of what takes only a reason, with the member that is refused: "The body is optional." */
 export const REASONS: [body: { reason?: string; amount?: string } | undefined, wrong: string | false][] = [

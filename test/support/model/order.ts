@@ -21,7 +21,23 @@ export interface Refund {
   takenBack: bigint;
   /** What the customer loses of the earned cashback, taken back or not. */
   due: bigint;
+  /** The credits that the order redeemed from, and what it returned of each. */
+  parts: Part[];
+  voided: Voided | undefined;
 }
+
+/** When something was first voided, by whom, and why. */
+export interface Voided {
+  at: number;
+  by: By;
+  reason: string | undefined;
+}
+
+/** "voided_at, voided_by, void_reason" */
+export const voidedView = (voided: Voided | undefined): object => ({
+  voided_at: voided ? instant(voided.at) : null,
+  ...{ voided_by: voided?.by ?? null, void_reason: voided?.reason ?? null },
+});
 
 /** Items with their quantities, and whether what the total has beyond them. */
 export interface Back {
@@ -53,6 +69,8 @@ export interface Move {
   request: { document: string; reason: string };
   moved: bigint;
   notMoved: bigint;
+  /** How many refunds there were before it. */
+  refunds: number;
   at: number;
   by: By;
 }
@@ -63,13 +81,19 @@ export interface Cart {
   document: string;
 }
 
-/** "`operations` is what can be done now": a customer is corrected once, and not if the order redeemed cashback. */
-function operationsOf({ status, redeemedAmount, move }: Order): ((value: unknown) => boolean)[] {
+/**
+ * "`operations` is what can be done now": a customer is corrected once, and not if the order redeemed cashback.
+ * "`operations` of a completed order of 0.00 has no `refund`"
+ */
+function operationsOf({ status, redeemedAmount, move, isZero }: Order): Check[] {
   const isFinal = redeemedAmount > 0n || move !== undefined;
+  const impossible = [...(isFinal ? ['change_customer'] : []), ...(isZero ? AFTER_REFUND : [])];
   return TRANSITIONS[status].map((names) =>
-    inAnyOrder(names.split(',').filter((name) => name !== '' && !(isFinal && name === 'change_customer'))),
+    inAnyOrder(names.split(',').filter((name) => name !== '' && !impossible.includes(name))),
   );
 }
+
+const AFTER_REFUND = ['refund', 'partially_refunded', 'refunded'];
 
 /** An order as OpenAPI's `OrderDto` describes it. */
 export class Order {
@@ -92,7 +116,8 @@ export class Order {
   granted = 0n;
   credit: Credit | undefined;
   move: Move | undefined;
-  readonly refunds: Refund[] = [];
+  /** All refunds, also those that were voided. */
+  readonly allRefunds: Refund[] = [];
   finalPayments: Amounts['payment_methods'] | undefined;
   /** Every content that the order has had, and its first expiry. */
   readonly carts: Cart[];
@@ -121,8 +146,17 @@ export class Order {
     return this.status === 'pending' || this.status === 'expired';
   }
 
+  get isZero(): boolean {
+    return cents(this.content.total) === 0n;
+  }
+
   get isRefundable(): boolean {
-    return this.status === 'completed' || this.status === 'partially_refunded';
+    return !this.isZero && (this.status === 'completed' || this.status === 'partially_refunded');
+  }
+
+  /** Those that count: "it counts in nothing" if it was voided. */
+  get refunds(): Refund[] {
+    return this.allRefunds.filter(({ voided }) => voided === undefined);
   }
 
   get payments(): Amounts['payment_methods'] {
@@ -138,10 +172,28 @@ export class Order {
     return this.granted - this.refunded('due');
   }
 
-  /** What refunds need not take back: what has expired unspent, or stayed with the first customer. */
+  /**
+   * What refunds need not take back: what has expired unspent, stayed with the first customer, or what "debits took of
+   * an order's *own* credit and was not restored", less what they did not take back so far.
+   */
   get lost(): bigint {
     const waived = this.refunded('due') - this.refunded('takenBack');
-    return (this.credit?.expired ?? 0n) + (this.move?.notMoved ?? 0n) - waived;
+    const { expired, debited } = this.credit ?? { expired: 0n, debited: 0n };
+    return expired + debited + (this.move?.notMoved ?? 0n) - waived;
+  }
+
+  /** Why a refund cannot be voided now. */
+  obstacle(refund: Refund, at: number): string | undefined {
+    // "it is the order's latest change. Refunds that were voided since, with their voids, do not count"
+    const isMoved = this.move !== undefined && this.allRefunds.indexOf(refund) < this.move.refunds;
+    if (isMoved || this.refunds.at(-1) !== refund) return 'later_change';
+    return this.wallet.obstacle({ ...this.cause(at, null), refund: refund.request.external_id });
+  }
+
+  refundView(refund: Refund, at: number): Record<string, unknown> {
+    const { body, voided } = refund;
+    const voidable = voided === undefined && this.obstacle(refund, at) === undefined;
+    return { ...body, voidable, ...voidedView(voided) };
   }
 
   /** The sum of a member of the refunds. */
@@ -151,7 +203,8 @@ export class Order {
 
   /** "Maximum that can be redeemed on this order now, including the amount held for this order" */
   limits(now: number, content: Amounts = this.content): ReturnType<typeof maximumOf> {
-    return maximumOf(this.rules, content, this.wallet.available(now) + this.held);
+    const { wallet, held } = this;
+    return maximumOf(this.rules, content, wallet.available(now) + held, wallet.isFrozen ? held : undefined);
   }
 
   /** What lines of this order have in common. */
@@ -199,7 +252,8 @@ export class Order {
           ...{ available: brl(this.wallet.available(now)), ...limitsView(limits), held: brl(held) },
           ...{ lapsed: brl(this.lapsed), redeemed: brl(this.redeemedAmount), returned: brl(returned) },
         },
-        to_receive: this.isOpen ? quotedToReceive(rules, content, held, this.createdAt) : this.#received(now),
+        to_receive:
+          this.status === 'pending' ? quotedToReceive(rules, content, held, this.createdAt) : this.#received(now),
       },
       refunded: { amount: brl(amount), amount_to_pay_back: brl(amount - returned) },
       operations: operationsOf(this)[1],
@@ -214,7 +268,8 @@ export class Order {
   }
 
   #received(now: number): Record<string, unknown> {
-    // "Null, like the other dates, if the order was cancelled."
+    // "Null, like the other dates, if the order was cancelled." "An order that expired shows no amount to receive …,
+    // like a cancelled one."
     if (this.completedAt === undefined) return { amount: '0.00', limited_by: null, taken_back: '0.00', status: 'none' };
     const { content, rules, payments, redeemedAmount } = this;
     const { limitedBy } = toReceive(rules, { ...content, payment_methods: payments }, redeemedAmount);

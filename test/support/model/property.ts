@@ -7,7 +7,7 @@ import { AdminCommandLine } from '../admin.js';
 import { Client } from '../client.js';
 import { FrozenClock } from '../clock.js';
 import { expectInvariants } from '../expectations.js';
-import { aDocument, logIn, PASSWORD } from '../factories.js';
+import { aCnpj, aDocument, logIn, PASSWORD } from '../factories.js';
 import { type Service, startService } from '../service.js';
 import { seen } from './expected.js';
 import { expectMonthsToClose } from './months.js';
@@ -154,7 +154,7 @@ export function testModel({ sequences: count, isWhole }: { sequences: number; is
     clock.skip(DAY - (clock.ms % DAY) + (first % DAY));
     const other = (first + 1 + ((first >> 4) % (merchants.length - 1))) % merchants.length;
     const chosen = [merchants[first % merchants.length]!, merchants[other]!];
-    const sequence = new Sequence(clock, chosen, [aDocument(), aDocument()]);
+    const sequence = new Sequence(clock, chosen, [aDocument(), aCnpj()]);
     try {
       for (const numbers of operations) await runChain(sequence, numbers);
       await sequence.pass(0, true);

@@ -1,27 +1,14 @@
-import type { Entry as EntryDto } from '../shop.js';
+import { inEitherForm } from './content.js';
 import type { Dice } from './dice.js';
 import { anId, anything } from './expected.js';
 import type { Order, Status } from './order.js';
 import type { Shop } from './shop.js';
-import { brl, cents, instant, localDate } from './values.js';
-import type { Entry } from './wallet.js';
+import { elements } from './pages.js';
+import { compareStatement } from './statement.js';
+import { brl, instant, localDate } from './values.js';
+import type { Credit, Wallet } from './wallet.js';
 
 const STATUSES: Status[] = ['pending', 'completed', 'cancelled', 'expired', 'partially_refunded', 'refunded'];
-
-/** Reads all pages of a list: of a `GET` with a query, or of a `POST` if there is a body. */
-async function elements<T = Record<string, unknown>>(shop: Shop, path: string, body?: object): Promise<T[]> {
-  const all: T[] = [];
-  const page = { status: 200, body: { data: anything, next_cursor: anything } };
-  for (let cursor: string | null = null; ;) {
-    const query: string = cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`;
-    const answer = body
-      ? await shop.send({ method: 'POST', path, body: { ...body, cursor } }, page)
-      : await shop.send({ method: 'GET', path: `${path}${query}` }, page);
-    all.push(...(answer.body.data as T[]));
-    cursor = answer.body.next_cursor as string | null;
-    if (cursor === null) return all;
-  }
-}
 
 export async function readOrder(shop: Shop, dice: Dice): Promise<void> {
   await shop.sweep();
@@ -49,7 +36,7 @@ export async function listOrders(shop: Shop, dice: Dice): Promise<void> {
   const limit = 1 + dice.upTo(10);
   const listed =
     filter === ''
-      ? await elements(shop, '/orders/search', { document, limit, status })
+      ? await elements(shop, '/orders/search', { document: inEitherForm(dice, document), limit, status })
       : await elements(shop, `/orders?${filter}&status=${status.join()}&limit=${limit}`);
   const expected = shop.orders
     .filter((order) => status.includes(order.status) && (filter !== '' || order.document === document))
@@ -67,14 +54,20 @@ export async function listOrders(shop: Shop, dice: Dice): Promise<void> {
 }
 
 export async function readRefunds(shop: Shop, dice: Dice): Promise<void> {
-  const { id, refunds } = shop.anOrder(dice, (order) => order.refunds.length > 0);
+  const order = shop.anOrder(dice, ({ allRefunds }) => allRefunds.length > 0);
+  const { id, allRefunds: refunds } = order;
   const listed = await elements(shop, `/orders/${id}/refunds?limit=${1 + dice.upTo(3)}`);
   shop.expectSame(refunds.length, listed.length, 'the number of refunds');
+  const views = refunds.map((refund) => order.refundView(refund, shop.now));
   for (const refund of listed)
-    shop.expectSame(refunds.find(({ body }) => body.id === refund.id)?.body, refund, 'refund');
+    shop.expectSame(
+      views.find((view) => view.id === refund.id),
+      refund,
+      'refund',
+    );
   const dates = listed.map(({ created_at }) => created_at as string);
   shop.expectSame([...dates].sort().reverse(), dates, 'the dates of the refunds');
-  for (const { body } of refunds.slice(-1))
+  for (const body of views.slice(-1))
     await shop.send({ method: 'GET', path: `/orders/${id}/refunds/${String(body.id)}` }, { status: 200, body });
 }
 
@@ -85,59 +78,27 @@ export async function readWallet(shop: Shop, dice: Dice): Promise<void> {
   if (wallet.id === undefined) return;
   await shop.sweep();
   await shop.send({ method: 'GET', path: `/wallets/${wallet.id}` }, { status: 200, body: shop.walletView(document) });
-  // "lists the open credits, earliest expiry first"
-  const credits = wallet.open(shop.now).map((credit) => {
-    const { kind, origin, amount, remaining, expiresAt } = credit;
-    const type = kind === 'grant' ? 'grant' : 'order';
-    return {
-      ...{ id: anId, amount: brl(amount), remaining: brl(remaining), held: brl(wallet.heldOf(credit)) },
-      ...{ available_at: instant(credit.availableAt), expires_at: instant(expiresAt) },
-      available_on: localDate(credit.availableAt, shop.rules.timeZone),
-      ...{ expires_on: localDate(expiresAt - 1, shop.rules.timeZone), store: credit.store },
-      source: { type, id: anId, external_id: origin, reason: anything, return: kind === 'return' },
-    };
-  });
-  const path = `/wallets/${wallet.id}/credits?limit=${1 + dice.upTo(10)}`;
-  shop.expectSame(credits, await elements(shop, path), 'credits');
-  await compareStatement(shop, document, 10 + dice.upTo(91));
+  // "?status=open|all (default open). `all`: every credit, earliest expiry first, also spent and expired ones"
+  const [status, credits] = dice.pick<[string, Credit[]]>([
+    ['', wallet.open(shop.now)],
+    ['&status=open', wallet.open(shop.now)],
+    ['&status=all', wallet.byExpiry],
+    ['&status=all', wallet.byExpiry],
+  ]);
+  const path = `/wallets/${wallet.id}/credits?limit=${1 + dice.upTo(10)}${status}`;
+  const expected = credits.map((credit) => creditView(shop, wallet, credit));
+  shop.expectSame(expected, await elements(shop, path), 'credits');
+  await compareStatement(shop, dice, document);
 }
 
-async function compareStatement(shop: Shop, document: string, limit: number): Promise<void> {
-  const wallet = shop.wallet(document);
-  const entries = (
-    await elements<Record<keyof EntryDto, string>>(shop, `/wallets/${wallet.id}/entries?limit=${limit}`)
-  ).reverse();
-  /** The origin of each credit, which the entry that created it names. */
-  const origins = new Map<unknown, string>();
-  let [balance, debt, last] = [0n, 0n, ''];
-  const sums = new Map<string, bigint>();
-  for (const [index, entry] of entries.entries()) {
-    const { kind, order_external_id: order, refund_external_id: refund, credit_id: credit, created_at } = entry;
-    const amount = cents(entry.amount);
-    if (kind === 'debt' || kind === 'repay') debt += amount;
-    else balance += amount;
-    // "from 1 without gaps", "Balance after this entry", "Debt after this entry"
-    const after = { ...entry, seq: index + 1, balance: brl(balance), debt: brl(debt) };
-    shop.expectSame(after, entry, `entry ${index + 1}`);
-    if (created_at < last) shop.sequence.fail(`entry ${index + 1} is not in the order of time`);
-    last = created_at;
-    if (credit !== null && !origins.has(credit)) origins.set(credit, entry.grant_external_id ?? order);
-    const at = Date.parse(entry.effective_at);
-    const { by, store } = entry as unknown as Pick<Entry, 'by' | 'store'>;
-    add(sums, { kind, amount, at, order, refund, by, store }, origins.get(credit));
-  }
-  const expected = new Map<string, bigint>();
-  for (const entry of wallet.entries) add(expected, entry, entry.credit?.origin);
-  const nonZero = (all: Map<string, bigint>): object =>
-    Object.fromEntries([...all].filter(([, amount]) => amount !== 0n).map(([key, amount]) => [key, brl(amount)]));
-  shop.expectSame(nonZero(expected), nonZero(sums), 'the sums of the entries');
-  // "available, pending, held, and expired but not yet written off"
-  const { now } = shop;
-  shop.expectSame(brl(wallet.available(now) + wallet.pending(now) + wallet.held()), brl(balance), 'the last balance');
-}
-
-/** Adds an entry to what one user did to one credit for the same reason, in the same place and at the same instant. */
-function add(sums: Map<string, bigint>, { kind, amount, at, order, refund, by, store }: Entry, origin = ''): void {
-  const key = `${kind} ${origin} ${order ?? ''} ${refund ?? ''} ${instant(at)} ${JSON.stringify([by, store])}`;
-  sums.set(key, (sums.get(key) ?? 0n) + amount);
+function creditView(shop: Shop, wallet: Wallet, credit: Credit): object {
+  const { kind, origin, amount, remaining, expiresAt } = credit;
+  const type = kind === 'grant' ? 'grant' : 'order';
+  return {
+    ...{ id: anId, amount: brl(amount), remaining: brl(remaining), held: brl(wallet.heldOf(credit)) },
+    ...{ available_at: instant(credit.availableAt), expires_at: instant(expiresAt) },
+    available_on: localDate(credit.availableAt, shop.rules.timeZone),
+    ...{ expires_on: localDate(expiresAt - 1, shop.rules.timeZone), store: credit.store },
+    source: { type, id: anId, external_id: origin, reason: anything, return: kind === 'return' },
+  };
 }

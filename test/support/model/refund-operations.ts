@@ -18,6 +18,11 @@ const isEarnedSpent = (order: Order): boolean => {
   return order.isRefundable && remaining + expired + order.refunded('takenBack') < order.granted;
 };
 
+const isUnrefundable = (order: Order): boolean => {
+  if (order.isZero && order.completedAt !== undefined) count('an order of 0.00 has nothing to refund');
+  return !order.isRefundable;
+};
+
 const refunding = (dice: Dice, order: Order, request: Refund['request']): Request =>
   requestOf(dice, 'POST', `/orders/${order.id}/refunds`, request);
 
@@ -34,7 +39,7 @@ export async function refundOrder(shop: Shop, dice: Dice): Promise<void> {
   const bounds = [lowest, highest, highest, max(0n, lowest - 1n), highest + 1n, (lowest + highest) / 2n, 0n];
   const given = dice.once(2) ? dice.pick(bounds) : undefined;
   // "By default it is `floor(E × (S+F) / T) − floor(E × S / T)`, moved into these bounds."
-  const part = (eligible * (refunded + amount)) / total - (eligible * refunded) / total;
+  const part = total === 0n ? 0n : (eligible * (refunded + amount)) / total - (eligible * refunded) / total;
   const exceeds = (name: string, from: bigint, to: bigint): Outcome | false =>
     order.isRefundable && problem('refund_exceeds_total', { minimum: brl(from), maximum: brl(to) }, pointersTo(name));
   const isOutside = given !== undefined && (given < lowest || given > highest);
@@ -42,7 +47,7 @@ export async function refundOrder(shop: Shop, dice: Dice): Promise<void> {
   const asks = { amount: brl(amount), eligible_amount: given === undefined ? undefined : brl(given) };
   const refusals = [
     invalid(amount === 0n && 'amount'),
-    !order.isRefundable && order.invalidTransition(),
+    isUnrefundable(order) && order.invalidTransition(),
     amount > left ? exceeds('amount', 1n, left) : isOutside && exceeds('eligible_amount', lowest, highest),
   ];
   await make(shop, dice, order, asks, refusals, { amount, eligible: concerned, back: undefined }, () => {
@@ -92,6 +97,10 @@ export async function refundItems(shop: Shop, dice: Dice): Promise<void> {
   ];
   const asks = { amount: undefined, eligible_amount: undefined, rest, ...(items.length > 0 && { items }) };
   await make(shop, dice, order, asks, refusals, { ...found, back }, () => {
+    if (
+      order.allRefunds.some(({ back: gone, voided }) => voided && gone?.items.some(({ id }) => cameBack(order, id) > 0))
+    )
+      count('items come back again after a void');
     const before = order.refunds.slice(0, -1);
     const isWhole = order.status === 'refunded';
     if (before.some((refund) => !refund.back)) count('a refund of items follows one of an amount');
@@ -176,8 +185,9 @@ async function make(
     if (asked === least && least < usual) count('a refund takes back the least that it can');
     if (asked === order.left && asked > usual) count('a refund takes back all that is left');
     refund = refundOf(order, request, concerns, shop);
+    if (order.allRefunds.some(({ voided }) => voided)) count('a refund follows one that was voided');
     done();
-    return { status: 201, body: refund.body, replayed: false };
+    return { status: 201, body: order.refundView(refund, shop.now), replayed: false };
   });
   if (answer && refund) refund.body.id = answer.body.id;
 }
@@ -189,8 +199,9 @@ type Concerned = Pick<Refund, 'amount' | 'eligible' | 'due' | 'back'>;
  * What the customer loses of the earned cashback by default: "`L − floor(L × (E−e−f) / (E−e))`, 0 where `E−e` is 0",
  * and the least that can be asked: "at most `max(what the default leaves, floor((E−e−f) × earn_rate_maximum))` is left"
  */
-function dueFor({ left, content, rules, ...order }: Order, eligible: bigint): { least: bigint; usual: bigint } {
-  const before = cents(content.eligible_total) - order.refunds.reduce((all, refund) => all + refund.eligible, 0n);
+function dueFor(order: Order, eligible: bigint): { least: bigint; usual: bigint } {
+  const { left, content, rules } = order;
+  const before = cents(content.eligible_total) - order.refunded('eligible');
   const rest = before - eligible;
   const usual = before === 0n ? 0n : left - (left * rest) / before;
   const most = max(left - usual, (rest * (rules.earnRateMaximum ?? 0n)) / 10_000n);
@@ -243,9 +254,11 @@ function refundOf(
   if (request.store === null && made.store !== null) count('a refund counts where the order was made');
   if (request.store !== null && made.store !== request.store) count('a refund is made in another store');
   const moved = movedBy(order, parts);
-  wallet.giveBack(partsToReturn(order, moved.returned), cause);
+  const returned = partsToReturn(order, moved.returned);
+  wallet.giveBack(returned, cause);
   if (moved.takenBack < parts.due) {
-    count('a refund takes nothing back for cashback that expired');
+    if (credit && credit.expired > 0n) count('a refund takes nothing back for cashback that expired');
+    if (credit && credit.debited > 0n) count('a refund takes nothing back for cashback that was debited');
     if (order.move) count('a refund takes nothing back for cashback that did not move');
   }
   wallet.takeBack(moved.takenBack, credit, cause);
@@ -256,8 +269,8 @@ function refundOf(
     ...(parts.back ?? { items: [], rest: false }),
     ...{ reason: request.reason, store: request.store, metadata: request.metadata ?? {}, created_by: by },
   };
-  const refund = { request, body, ...parts, ...moved };
-  order.refunds.push(refund);
+  const refund = { request, body, ...parts, ...moved, parts: returned, voided: undefined };
+  order.allRefunds.push(refund);
   order.status = order.refunded('amount') === cents(order.content.total) ? 'refunded' : 'partially_refunded';
   order.changed(now);
   return refund;
@@ -275,9 +288,15 @@ function partsToReturn({ redeemed }: Order, amount: bigint): Part[] {
 
 /** Sends a refund again, with the same content or with a different member. */
 export async function repeatRefund(shop: Shop, dice: Dice): Promise<void> {
-  const order = shop.anOrder(dice, ({ refunds }) => refunds.length > 0);
-  if (order.refunds.length === 0) return;
-  const { request, body, amount, due, back } = dice.pick(order.refunds);
+  const isVoided = ({ voided }: Refund): boolean => voided !== undefined;
+  const order = shop.anOrder(
+    dice,
+    ({ refunds }) => refunds.length > 0,
+    ({ allRefunds }) => allRefunds.some(isVoided),
+  );
+  if (order.allRefunds.length === 0) return;
+  const refund = dice.pick(order.allRefunds);
+  const { request, body, amount, due, back } = refund;
   const others = [
     back ? { items: [{ id: 'another' }] } : { amount: brl(amount + 1n) },
     ...[{ reason: 'another' }, { store: 'another' }, { metadata: { a: 'b' } }],
@@ -286,6 +305,9 @@ export async function repeatRefund(shop: Shop, dice: Dice): Promise<void> {
   const other = dice.once(2) && dice.pick(others);
   const pointers = pointersTo(...Object.keys(other || {}));
   const conflict = other && problem('external_id_conflict', { existing_id: body.id }, pointers);
-  const replay = (): Outcome => ({ status: 201, body, replayed: true });
+  const replay = (): Outcome => {
+    if (isVoided(refund)) count('a voided refund is requested again');
+    return { status: 201, body: order.refundView(refund, shop.now), replayed: true };
+  };
   await shop.write(refunding(dice, order, { ...request, ...other }), [conflict], replay);
 }

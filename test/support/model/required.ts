@@ -1,25 +1,32 @@
 import { seen } from './expected.js';
 
 const CHANGE =
-  'of another merchant, 200, validation_failed, malformed_request, invalid_transition, precondition_failed';
+  'of another merchant, 200, 200 replayed, validation_failed, malformed_request, invalid_transition, precondition_failed';
 
 /** The outcomes of each operation. */
 const OUTCOMES: Record<string, string> = {
   'POST /orders':
-    '201, 201 replayed, validation_failed, external_id_conflict, payments_exceed_total, earn_amount_exceeds_maximum',
+    '201, 201 replayed, validation_failed, external_id_conflict, payments_exceed_total, earn_amount_exceeds_maximum, ' +
+    'invalid_transition, redemption_lapsed, redemption_no_longer_available, redemption_below_minimum, ' +
+    'redemption_exceeds_maximum',
   'PUT /orders/{id}': `${CHANGE}, payments_exceed_total, earn_amount_exceeds_maximum, redemption_exceeds_maximum`,
-  'PUT /orders/{id}/customer': `${CHANGE}, cashback_held`,
+  'PUT /orders/{id}/customer': `${CHANGE}, cashback_held, wallet_frozen`,
   'PUT /orders/{id}/redemption': `${CHANGE}, redemption_below_minimum, redemption_exceeds_maximum`,
   'POST /orders/{id}/complete':
-    'of another merchant, 200, malformed_request, invalid_transition, precondition_failed, redemption_lapsed, ' +
+    'of another merchant, 200, 200 replayed, malformed_request, invalid_transition, precondition_failed, redemption_lapsed, ' +
     'redemption_no_longer_available, redemption_below_minimum, redemption_exceeds_maximum, payments_exceed_total',
   'POST /orders/{id}/cancel': CHANGE,
   'POST /orders/{id}/refunds':
     'of another merchant, 201, 201 replayed, validation_failed, external_id_conflict, invalid_transition, refund_exceeds_total',
   'POST /orders/{id}/refunds/quote':
     'of another merchant, 200, validation_failed, invalid_transition, refund_exceeds_total',
+  'POST /orders/{id}/refunds/{id}/void':
+    'of another merchant, 200, 200 replayed, validation_failed, refund_not_voidable',
+  'POST /debits': '201, 201 replayed, validation_failed, external_id_conflict, debit_exceeds_balance',
+  'POST /debits/{id}/void': 'of another merchant, 200, 200 replayed, validation_failed',
+  'PUT /wallets/{id}/freeze': 'of another merchant, 200, 200 replayed, validation_failed',
   'POST /grants': '201, 201 replayed, validation_failed, external_id_conflict, grant_exceeds_maximum',
-  'POST /grants/{id}/void': 'of another merchant, 200, validation_failed',
+  'POST /grants/{id}/void': 'of another merchant, 200, 200 replayed, validation_failed',
   'POST /quotes':
     '200, validation_failed, payments_exceed_total, earn_amount_exceeds_maximum, redemption_below_minimum, ' +
     'redemption_exceeds_maximum',
@@ -30,6 +37,8 @@ const OUTCOMES: Record<string, string> = {
   'GET /orders/by-external-id/': '200, of another merchant',
   'GET /orders/{id}/refunds': '200, of another merchant',
   'GET /orders/{id}/refunds/{id}': '200',
+  'GET /debits': '200',
+  'GET /debits/{id}': '200, of another merchant',
   'GET /grants/{id}': '200, of another merchant',
   'GET /wallets/{id}': '200, of another merchant',
   'GET /wallets/{id}/credits': '200, of another merchant',
@@ -90,6 +99,66 @@ const STATES = [
   'a grant is voided while a part is held',
   'a grant is voided again after an amount returned',
   'a void takes what a refund returned as a new credit',
+  'an order of 0.00 is created',
+  'an order of 0.00 has nothing to refund',
+  'an external ID is used again after a refusal',
+  'a sale in one request redeems',
+  'a sale in one request is of 0.00',
+  'a sale in one request finds a hold',
+  'a sale in one request finds an order that is pending',
+  'a sale in one request finds an order that is expired',
+  'a sale in one request finds an order that is completed',
+  'a sale in one request finds an order that is partially_refunded',
+  'a debit takes from several credits',
+  'a debit takes what is pending',
+  'a debit takes what there is of more',
+  'a debit leaves what is held',
+  'a debit takes from a frozen wallet',
+  'nothing can be debited beside a debt',
+  'a refund takes nothing back for cashback that was debited',
+  'an order gets another customer after a debit',
+  'a void of a debit restores a part',
+  'a void of a debit restores nothing of an expired credit',
+  'a void of a debit restores nothing after a correction of the customer',
+  'a void of a debit restores less because of a refund',
+  'a debit is voided again and restores more',
+  'a debt is repaid by: void of a debit',
+  'a refund is not voidable: later_change',
+  'a refund is not voidable: repaid_debt',
+  'a refund is not voidable: debt',
+  'a refund is not voidable: returned_cashback',
+  'a refund is not voidable: taken_cashback',
+  'a sale in one request has content from before an amendment',
+  'a refund is voided again',
+  'a voided refund is requested again',
+  'a refund follows one that was voided',
+  'a refund is voided that returned and took back',
+  'a whole refund is voided',
+  'the refund before a voided one is voided',
+  'items come back again after a void',
+  'a void of a refund restores what it took',
+  'a void of a refund takes its debt off',
+  'what a refund claims is no longer claimed after its void',
+  'a debt is repaid by: void of a refund',
+  'a wallet is frozen',
+  'a wallet is unfrozen',
+  'a wallet is frozen while something is held',
+  'a frozen wallet refuses a hold',
+  'a frozen wallet refuses what an order redeems that is pending',
+  'a frozen wallet refuses what an order redeems that is expired',
+  'a hold in a frozen wallet is lowered',
+  'an amendment of an order that holds of a frozen wallet',
+  'what a frozen wallet holds is redeemed',
+  'a frozen wallet earns',
+  'a frozen wallet is granted',
+  'an order gets a customer whose wallet is frozen',
+  'a refund is voided in a frozen wallet',
+  'a quote of a frozen wallet',
+  'a change of several lines: redeem',
+  'a change of several lines: expire',
+  'a change of several lines: debit',
+  'a change of several lines: take_back',
+  'a change of several lines: return',
 ];
 
 /** Returns what a run of the default length reaches, and this one did not. */

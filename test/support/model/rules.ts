@@ -58,15 +58,23 @@ export const rateOf = (rules: Rules, id: string): bigint => rules.earnRates[id.t
 
 export const paid = (payments: Amounts['payment_methods']): bigint => sum(payments.map(({ amount }) => cents(amount)));
 
-/** "maximum `= min(B, floor(E × redeem_share))`". Without a balance "`redeem` is not compared with a balance". */
+/**
+ * "maximum `= min(B, floor(E × redeem_share))`". Without a balance "`redeem` is not compared with a balance".
+ *
+ * @param frozen what the order holds, if its wallet is frozen
+ */
 export function maximumOf(
   rules: Rules,
   amounts: Amounts,
   balance?: bigint,
+  frozen?: bigint,
 ): { maximum: bigint; limitedBy: string | null } {
   const total = cents(amounts.total);
   if (total < rules.redeemMinimumTotal) return { maximum: 0n, limitedBy: 'minimum_total' };
   const share = (cents(amounts.eligible_total) * rules.redeemShare) / 10_000n;
+  // "the maximum of an order is what it already holds, `limited_by: "frozen"`, unless `minimum_total` applies or the
+  // order share is less than what it holds", "(before `redeem_minimum`)"
+  if (frozen !== undefined && share >= frozen) return { maximum: frozen, limitedBy: 'frozen' };
   const maximum = min(balance ?? share, share);
   if (maximum < rules.redeemMinimum) return { maximum: 0n, limitedBy: 'redeem_minimum' };
   // "`order_share` where the share is less than both `B` and `T`; else `balance` where `B` is less than `T`"

@@ -1,10 +1,14 @@
+import { inEitherForm } from './content.js';
+import { debitCashback, readDebits, repeatDebit, voidDebit } from './debits.js';
 import { Dice } from './dice.js';
 import { count } from './expected.js';
+import { freezeWallet } from './freezing.js';
 import { grantCashback, quote, readGrant, readPolicy, repeatGrant, voidGrant } from './grants.js';
 import { amendOrder, cancelOrder, changeCustomer, completeOrder } from './order-operations.js';
-import { createOrder, holdCashback, recreateOrder } from './order-operations.js';
+import { createOrder, holdCashback, earn, holdLong, recreateOrder, resell, sell, spend } from './order-operations.js';
 import { listOrders, readOrder, readRefunds, readWallet } from './reads.js';
 import { refundItems, refundOrder, repeatRefund } from './refund-operations.js';
+import { voidRefund } from './refund-voids.js';
 import type { Sequence, Shop } from './shop.js';
 import { DAY, localDate, MINUTE, startOfDay } from './values.js';
 
@@ -32,6 +36,46 @@ const CHAINS: [number, ...Operation[]][] = [
   [4, createOrder, completeOrder, changeCustomer, refundOrder, refundOrder],
   [3, createOrder, completeOrder, refundOrder, passTime, changeCustomer, passTime, refundOrder],
   [3, createOrder, completeOrder, createOrder, holdCashback, changeCustomer, changeCustomer, refundOrder],
+  // A sale in one request: refused and sent again with different content, or of an order that exists in any status.
+  [2, sell, sell, createOrder, sell],
+  [2, createOrder, holdCashback, resell, resell],
+  [4, grantCashback, createOrder, holdCashback, passTime, passTime, resell, resell, completeOrder],
+  [2, createOrder, cancelOrder, resell],
+  [1, createOrder, completeOrder, resell, refundOrder, resell],
+  // A debit takes what an order earned, which a refund then need not take back, and its void does not restore.
+  [3, sell, debitCashback, refundOrder, voidDebit, voidRefund, voidDebit],
+  [2, earn, debitCashback, refundItems, voidDebit, refundOrder, voidDebit],
+  [3, earn, debitCashback, changeCustomer, voidDebit, refundOrder],
+  [1, sell, changeCustomer, debitCashback, refundOrder, voidDebit],
+  [2, grantCashback, grantCashback, debitCashback, passTime, voidDebit, repeatDebit],
+  [2, grantCashback, createOrder, holdCashback, debitCashback, cancelOrder, debitCashback, voidDebit],
+  // What is released, what moves, or what a debit restores repays a debt.
+  [4, earn, spend, grantCashback, createOrder, holdCashback, refundOrder, cancelOrder, voidRefund],
+  [4, earn, spend, refundOrder, sell, changeCustomer, debitCashback],
+  [4, earn, debitCashback, earn, spend, refundOrder, voidDebit, voidDebit],
+  // A refund is undone and made again, or the one before it is undone, too.
+  [3, sell, refundOrder, voidRefund, refundOrder, repeatRefund],
+  [2, sell, refundItems, voidRefund, refundItems, refundItems],
+  [3, earn, refundOrder, refundOrder, voidRefund, voidRefund, refundOrder],
+  [1, sell, refundOrder, changeCustomer, voidRefund, refundOrder, voidRefund],
+  // What it returned is spent, what it took expires, and its debt is repaid by others, so it cannot be undone.
+  [3, grantCashback, spend, refundOrder, spend, voidRefund],
+  [2, grantCashback, spend, refundOrder, debitCashback, voidRefund, voidDebit, voidRefund],
+  [2, sell, refundOrder, passTime, passTime, voidRefund],
+  [3, earn, spend, refundOrder, voidRefund, refundOrder, grantCashback, voidRefund],
+  [3, earn, spend, refundOrder, refundOrder, voidRefund],
+  // What its void restores repays the debt that another one left.
+  [5, earn, refundOrder, earn, spend, refundOrder, voidRefund, voidRefund],
+  // It claims what another order holds, until it is undone.
+  [3, sell, createOrder, holdCashback, refundOrder, voidRefund, cancelOrder],
+  [2, earn, createOrder, holdCashback, refundOrder, holdCashback, voidRefund, completeOrder],
+  [3, earn, createOrder, holdLong, passTime, refundOrder, passTime, voidRefund, cancelOrder],
+  // A frozen wallet keeps what it holds.
+  [3, grantCashback, createOrder, holdCashback, freezeWallet, holdCashback, holdCashback, completeOrder, freezeWallet],
+  [3, grantCashback, createOrder, holdCashback, freezeWallet, amendOrder, amendOrder, completeOrder, freezeWallet],
+  [2, grantCashback, createOrder, holdCashback, freezeWallet, passTime, completeOrder, freezeWallet],
+  [2, freezeWallet, sell, changeCustomer, refundOrder, voidRefund, grantCashback, debitCashback, freezeWallet],
+  [1, sell, refundOrder, freezeWallet, quote, voidRefund, changeCustomer, freezeWallet],
   [5, createOrder],
   [4, grantCashback],
   [7, holdCashback],
@@ -45,6 +89,13 @@ const CHAINS: [number, ...Operation[]][] = [
   [2, cancelOrder],
   [2, voidGrant],
   [4, recreateOrder],
+  [3, sell],
+  [2, resell],
+  [3, debitCashback],
+  [2, repeatDebit],
+  [2, voidDebit],
+  [3, voidRefund],
+  [1, freezeWallet],
   [2, repeatGrant],
   [3, repeatRefund],
   [2, readOrder],
@@ -52,12 +103,13 @@ const CHAINS: [number, ...Operation[]][] = [
   [2, listOrders],
   [1, readRefunds],
   [1, readGrant],
+  [1, readDebits],
   [1, readPolicy],
   [1, changePolicy],
 ];
 const WEIGHTED = CHAINS.flatMap(([weight, ...chain]) => Array<Operation[]>(weight).fill(chain));
 /** The operations that are mostly refused without an order that is pending or expired. */
-const NEEDS_OPEN_ORDER = new Set<Operation>([holdCashback, completeOrder, amendOrder]);
+const NEEDS_OPEN_ORDER = new Set<Operation>([holdCashback, holdLong, completeOrder, amendOrder]);
 const NEEDS_NO_ORDER = new Set<Operation>([
   grantCashback,
   passTime,
@@ -66,7 +118,14 @@ const NEEDS_NO_ORDER = new Set<Operation>([
   changePolicy,
   repeatGrant,
   voidGrant,
+  ...[sell, earn, spend],
+  debitCashback,
+  repeatDebit,
+  voidDebit,
+  freezeWallet,
 ]);
+/** Those that make credits. */
+const EARNS = new Set<Operation>([grantCashback, completeOrder, sell, resell, earn, spend]);
 
 /** Runs a chain that the numbers describe, then compares a wallet. */
 export async function runChain(sequence: Sequence, numbers: number[]): Promise<void> {
@@ -79,9 +138,10 @@ export async function runChain(sequence: Sequence, numbers: number[]): Promise<v
     if (!hasOrder) await createOrder(shop, dice);
     if (hasOrder || shop.orders.length > 0) await operation(shop, dice);
     // Of two credits that expire together, the documents do not say which comes first. The older one does.
-    if (operation === grantCashback || operation === completeOrder) await sequence.pass(1, false);
+    if (EARNS.has(operation)) await sequence.pass(1, false);
   }
-  await shop.compareWallet(shop.aDocument(dice));
+  const document = shop.aDocument(dice);
+  await shop.compareWallet(document, inEitherForm(dice, document));
 }
 
 async function changePolicy(shop: Shop, dice: Dice): Promise<void> {
@@ -96,7 +156,7 @@ async function passTime(shop: Shop, dice: Dice): Promise<void> {
   const midnight = startOfDay(localDate(now + DAY, rules.timeZone), rules.timeZone);
   const dates = shop.sequence.shops.flatMap((one) => one.dates()).sort((a, b) => a - b);
   const steps = [1, 30_000, ...[1, 11, 31, 60 * (1 + dice.upTo(30)), 9 * 24 * 60].map((minutes) => minutes * MINUTE)];
-  const date = dice.pick([midnight, ...dates.slice(0, 3)]) + dice.pick([0, -1, 1]);
+  const date = dice.pick([midnight, ...dates.slice(0, 3), ...shop.heldUntil()]) + dice.pick([0, -1, 1]);
   const target = dice.once(2) ? now + dice.pick(steps) : date;
   await shop.sequence.pass(Math.max(target - now, 0), dice.once(2));
 }

@@ -1,6 +1,7 @@
 import type { Answer } from '../client.js';
 import type { FrozenClock } from '../clock.js';
-import { inAnyForm } from './content.js';
+import { inAnyForm, REPEATED_DIGITS } from './content.js';
+import type { Debit } from './debits.js';
 import { anId, anything, count, differences, oneOf, type Outcome, outcomeDifferences, problem } from './expected.js';
 import type { Dice } from './dice.js';
 import type { Grant } from './grants.js';
@@ -81,6 +82,9 @@ export class Sequence {
 export class Shop {
   readonly orders: Order[] = [];
   readonly grants: Grant[] = [];
+  readonly debits: Debit[] = [];
+  /** The external IDs of orders that were refused. */
+  readonly #refused: string[] = [];
   readonly #wallets = new Map<string, Wallet>();
   /** The users take turns: one sends a request that writes, and the next one repeats it. */
   #turn = 0;
@@ -127,6 +131,22 @@ export class Shop {
     return this.sequence.documents[dice.once(6) ? 1 : 0]!;
   }
 
+  /** A customer for what is new, rarely one whose document is refused there. */
+  aNewDocument(dice: Dice): string {
+    return dice.once(20) ? dice.pick(REPEATED_DIGITS) : this.aDocument(dice);
+  }
+
+  /** "A refused request leaves nothing": the external ID can be used again, with different content. */
+  refuse(externalId: string): void {
+    this.#refused.push(externalId);
+  }
+
+  anExternalId(): string {
+    const refused = this.#refused.pop();
+    if (refused !== undefined) count('an external ID is used again after a refusal');
+    return refused ?? this.sequence.newExternalId();
+  }
+
   /** An order, usually a recent one, and usually one of those that make the operation interesting. */
   anOrder(dice: Dice, ...interesting: ((order: Order) => boolean)[]): Order {
     const choices = interesting.map((is) => this.orders.filter(is)).filter(({ length }) => length > 0);
@@ -158,6 +178,12 @@ export class Shop {
     const credits = [...this.#wallets.values()].flatMap((wallet) => wallet.credits);
     const dates = [...pending, ...credits.flatMap(({ availableAt, expiresAt }) => [availableAt, expiresAt])];
     return dates.filter((at) => at > this.now);
+  }
+
+  /** When credits expire of which something is held. */
+  heldUntil(): number[] {
+    const held = [...this.#wallets.values()].flatMap((one) => one.credits.filter((credit) => one.heldOf(credit) > 0n));
+    return held.map(({ expiresAt }) => expiresAt).filter((at) => at > this.now);
   }
 
   /** Changes the policy: "An order keeps the policy of its creation." */
@@ -208,12 +234,13 @@ export class Shop {
    */
   async write(request: Request, refusals: (Outcome | false)[], happen: () => Outcome): Promise<Answer | undefined> {
     const possible = refusals.filter((one) => one !== false);
-    const answer = await this.send(request, ...(possible.length > 0 ? possible : [happen()]));
+    const outcome = possible.length > 0 ? undefined : happen();
+    const answer = await this.send(request, ...(outcome ? [outcome] : possible));
     const { status } = answer;
     const body = { ...answer.body, request_id: anything };
-    if (possible.length === 0) this.#turn++;
-    await this.#exchange(request, [{ status, body, ...(status === 201 && { replayed: true }) }]);
-    return possible.length > 0 ? undefined : answer;
+    if (outcome) this.#turn++;
+    await this.#exchange(request, [{ status, body, ...(outcome?.replayed !== undefined && { replayed: true }) }]);
+    return outcome && answer;
   }
 
   /** Compares a value that is a part of a response, or follows from several responses. */
@@ -222,8 +249,9 @@ export class Shop {
     if (wrong.length > 0) this.sequence.fail(wrong.join('\n'));
   }
 
-  async compareWallet(document: string): Promise<void> {
-    const request: Request = { method: 'POST', path: '/wallets/search', body: { document } };
+  /** @param sent the document in any of its forms */
+  async compareWallet(document: string, sent = document): Promise<void> {
+    const request: Request = { method: 'POST', path: '/wallets/search', body: { document: sent } };
     const { body } = await this.send(request, { status: 200, body: this.walletView(document) });
     this.wallet(document).id ??= body.id ?? undefined;
   }
@@ -243,6 +271,9 @@ export class Shop {
       document,
       ...{ available: brl(wallet.available(now)), pending: brl(wallet.pending(now)) },
       ...{ held: brl(wallet.held()), debt: brl(wallet.debt) },
+      frozen: wallet.isFrozen,
+      freeze_changed_at: wallet.freeze ? instant(wallet.freeze.at) : null,
+      ...{ freeze_changed_by: wallet.freeze?.by, freeze_reason: wallet.freeze?.reason },
       next_release: dated('available_on', 0, ({ availableAt }) => (availableAt > now ? availableAt : Infinity)),
       next_expiry: dated('expires_on', 1, ({ availableAt, expiresAt }) => (availableAt > now ? Infinity : expiresAt)),
     };

@@ -17,9 +17,13 @@ export interface Credit {
   from?: Credit;
   amount: bigint;
   remaining: bigint;
+  /** Whether its order got another customer. */
+  isMoved?: boolean;
   availableAt: number;
   expiresAt: number;
   expired: bigint;
+  /** What debits took and did not restore. */
+  debited: bigint;
   /** What refunds of its order claim of what is held, the oldest first. */
   readonly claims: { amount: bigint; cause: Cause }[];
 }
@@ -30,13 +34,22 @@ export interface Part {
   amount: bigint;
 }
 
-/** When lines took effect, who did it and where, and the external IDs of their order and refund. */
+/** The last change of whether a wallet is frozen. */
+export interface Freeze {
+  frozen: boolean;
+  reason: string;
+  at: number;
+  by: By;
+}
+
+/** When lines took effect, who did it and where, and the external IDs of their order, refund and debit. */
 export interface Cause {
   at: number;
   by: By;
   store: string | null;
   order?: string | undefined;
   refund?: string | undefined;
+  debit?: string | undefined;
 }
 
 type OrderCause = Cause & { order: string };
@@ -50,23 +63,43 @@ export interface Entry extends Cause {
 
 /** "_By expiry_ means earliest `expires_at` first, then oldest first." */
 const byExpiry = (a: Credit, b: Credit): number => a.expiresAt - b.expiresAt || a.n - b.n;
+const firstByExpiry = (parts: Part[]): Part[] => [...parts].sort((a, b) => byExpiry(a.credit, b.credit));
 /** Amounts of credits in the order in which they are returned. */
 export const latestFirst = (parts: Part[]): Part[] => parts.sort((a, b) => byExpiry(b.credit, a.credit));
 const amountOf = (parts: Part[]): bigint => sum(parts.map(({ amount }) => amount));
+
+/** The sums of one kind of lines, by credit. */
+function partsOf(lines: Entry[], kind: string): Part[] {
+  const sums = new Map<Credit, bigint>();
+  for (const { credit, amount } of lines.filter((line) => line.kind === kind))
+    if (credit) sums.set(credit, (sums.get(credit) ?? 0n) + amount);
+  return [...sums].map(([credit, amount]) => ({ credit, amount }));
+}
 
 /** The wallet of one customer with one merchant. Operations come in the order of time, after `expire`. */
 export class Wallet {
   id: string | undefined;
   debt = 0n;
+  /** "null if it never was frozen" */
+  freeze: Freeze | undefined;
   readonly credits: Credit[] = [];
   readonly entries: Entry[] = [];
   readonly #holds = new Map<string, Part[]>();
 
   constructor(private readonly timeZone: string) {}
 
+  get isFrozen(): boolean {
+    return this.freeze?.frozen ?? false;
+  }
+
+  /** "`all`: every credit, earliest expiry first, also spent and expired ones" */
+  get byExpiry(): Credit[] {
+    return [...this.credits].sort(byExpiry);
+  }
+
   /** The credits of which something can be spent now or later, and is not held, by expiry. */
   open(now: number): Credit[] {
-    return this.credits.filter((credit) => this.free(credit) > 0n && credit.expiresAt > now).sort(byExpiry);
+    return this.byExpiry.filter((credit) => this.free(credit) > 0n && credit.expiresAt > now);
   }
 
   /** "**available** is `remaining − held` where `available_at ≤ now < expires_at`" */
@@ -104,7 +137,7 @@ export class Wallet {
 
   /** "The dates decide exactly. At `expires_at` a credit expires, except for what is held." */
   expire(now: number): void {
-    for (const credit of [...this.credits].sort(byExpiry)) {
+    for (const credit of this.byExpiry) {
       if (credit.expiresAt > now || this.free(credit) === 0n) continue;
       count('a credit expires unspent');
       if (this.heldOf(credit) > 0n) count('a credit expires except for what is held');
@@ -118,8 +151,8 @@ export class Wallet {
     return credit;
   }
 
-  #make(made: Omit<Credit, 'n' | 'remaining' | 'expired' | 'claims'>, cause: Cause): Credit {
-    const credit = { ...made, n: this.credits.length, remaining: made.amount, expired: 0n, claims: [] };
+  #make(made: Omit<Credit, 'n' | 'remaining' | 'expired' | 'debited' | 'claims'>, cause: Cause): Credit {
+    const credit = { ...made, n: this.credits.length, remaining: made.amount, expired: 0n, debited: 0n, claims: [] };
     this.credits.push(credit);
     this.#write(made.kind, made.amount, cause, credit);
     return credit;
@@ -137,7 +170,7 @@ export class Wallet {
     // what nobody holds"
     const kept: Part[] = [];
     let missing = amount;
-    for (const credit of [...this.credits].sort(byExpiry)) {
+    for (const credit of this.byExpiry) {
       const isAvailable = credit.availableAt <= at && at < credit.expiresAt;
       const part = min(isAvailable ? this.free(credit) : (held.get(credit) ?? 0n), missing);
       if (part > 0n) kept.push({ credit, amount: part });
@@ -184,8 +217,7 @@ export class Wallet {
         this.#make({ kind: 'return', origin, from, amount, store, availableAt: at, expiresAt }, cause);
       } else {
         count('a refund returns to the same credit');
-        credit.remaining += amount;
-        this.#write('return', amount, cause, credit);
+        this.#give('return', credit, amount, cause);
       }
     }
     this.#settle('return', cause);
@@ -225,6 +257,7 @@ export class Wallet {
 
   /** "what is left of the order's credit and not held" @returns the amount */
   moveOut(credit: Credit, most: bigint, cause: OrderCause): bigint {
+    credit.isMoved = true;
     return this.#draw('move_out', credit, min(this.free(credit), most), cause);
   }
 
@@ -239,9 +272,86 @@ export class Wallet {
     return sum(this.madeFrom(credit).map((one) => this.#draw('void', one, this.free(one), cause)));
   }
 
+  /** "By expiry … of what is available; then by expiry of what is pending. Never what is held." @returns the parts */
+  debit(amount: bigint, cause: Cause): Part[] {
+    const open = this.open(cause.at);
+    const isPending = ({ availableAt }: Credit): boolean => availableAt > cause.at;
+    let missing = amount;
+    const parts = [...open.filter((credit) => !isPending(credit)), ...open.filter(isPending)].flatMap((credit) => {
+      const taken = this.#draw('debit', credit, min(this.free(credit), missing), cause);
+      missing -= taken;
+      credit.debited += taken;
+      return taken > 0n ? [{ credit, amount: taken }] : [];
+    });
+    if (missing > 0n) throw new Error('the model debits more than there is');
+    if (parts.length > 1) count('a debit takes from several credits');
+    if (parts.some(({ credit }) => isPending(credit))) count('a debit takes what is pending');
+    if (this.held() > 0n) count('a debit leaves what is held');
+    return parts;
+  }
+
+  /** To "the same credits, by expiry", where it "repays debt first" */
+  undebit(parts: Part[], cause: Cause): void {
+    for (const { credit, amount } of firstByExpiry(parts)) {
+      credit.debited -= amount;
+      this.#give('debit', credit, amount, cause);
+    }
+    this.#settle('void of a debit', cause);
+  }
+
+  /** What a refund wrote: "lines with its ID" */
+  #linesOf({ order, refund }: Cause): Entry[] {
+    return this.entries.filter((entry) => entry.order === order && entry.refund === refund);
+  }
+
+  /** "The obstacles are looked for in this order; the first one is named." The order's latest change comes before. */
+  obstacle(cause: Cause): string | undefined {
+    const lines = this.#linesOf(cause);
+    const isOver = ({ credit }: Part): boolean => credit.expiresAt <= cause.at || credit.isMoved === true;
+    const debt = sum(lines.filter(({ kind }) => kind === 'debt').map(({ amount }) => amount));
+    const taken = partsOf(lines, 'take_back');
+    // "that much free now (not held, not expired), less what it took from the same credit"
+    const isReturned = partsOf(lines, 'return').every(({ credit, amount }) => {
+      const net = amount + sum(taken.filter((part) => part.credit === credit).map((part) => part.amount));
+      return net <= (credit.expiresAt <= cause.at ? 0n : this.free(credit));
+    });
+    return [
+      lines.some(({ kind }) => kind === 'repay') && 'repaid_debt',
+      debt > this.debt && 'debt',
+      !isReturned && 'returned_cashback',
+      taken.some(isOver) && 'taken_cashback',
+    ].find((one) => one !== false);
+  }
+
+  /** "lines of the same kinds with the opposite sign", and "what it still claims … is no longer claimed" */
+  undo(cause: Cause): void {
+    const lines = this.#linesOf(cause);
+    for (const { credit, amount } of partsOf(lines, 'return')) this.#draw('return', credit, amount, cause);
+    const debt = sum(lines.filter(({ kind }) => kind === 'debt').map(({ amount }) => amount));
+    if (debt > 0n) {
+      count('a void of a refund takes its debt off');
+      this.debt -= debt;
+      this.#write('debt', -debt, cause);
+    }
+    this.#unclaim(cause);
+    const taken = partsOf(lines, 'take_back');
+    for (const { credit, amount } of firstByExpiry(taken)) this.#give('take_back', credit, -amount, cause);
+    if (taken.length > 0) count('a void of a refund restores what it took');
+    this.#settle('void of a refund', cause);
+  }
+
+  #unclaim({ order, refund }: Cause): void {
+    for (const { claims } of this.credits) {
+      const others = claims.filter(({ cause }) => cause.order !== order || cause.refund !== refund);
+      if (claims.some((claim) => claim.amount > 0n && !others.includes(claim)))
+        count('what a refund claims is no longer claimed after its void');
+      claims.splice(0, Infinity, ...others);
+    }
+  }
+
   /** "What is claimed is never more than what is held, and beside it nothing of the credit is free." */
   #settle(what: string, cause: Cause): void {
-    const claimed = [...this.credits].sort(byExpiry).filter(({ claims }) => claims.length > 0);
+    const claimed = this.byExpiry.filter(({ claims }) => claims.length > 0);
     for (const credit of claimed) this.#takeClaimed(credit, this.claimed(credit) - this.heldOf(credit), what, cause);
     this.#repay(what, cause);
     for (const credit of claimed) this.#takeClaimed(credit, min(this.claimed(credit), this.free(credit)), what, cause);
@@ -279,6 +389,12 @@ export class Wallet {
     credit.remaining -= amount;
     if (amount > 0n) this.#write(kind, -amount, cause, credit);
     return amount;
+  }
+
+  /** Adds an amount to a credit that it was taken from. */
+  #give(kind: string, credit: Credit, amount: bigint, cause: Cause): void {
+    credit.remaining += amount;
+    this.#write(kind, amount, cause, credit);
   }
 
   /** "`effective_at` is the credit's expiry", "`by` is null for what a date does" */

@@ -1,0 +1,221 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { violatedUniqueKey } from '../platform/database/errors.js';
+import { Reads } from '../platform/database/reads.js';
+import { insertRows } from '../platform/database/rows.js';
+import { UnitOfWork } from '../platform/database/unit-of-work.js';
+import { type Caller } from '../platform/values/caller.js';
+import { newId } from '../platform/values/ids.js';
+import { exactCents, formatMoney, parseMoney, sumCents } from '../platform/values/money.js';
+import { externalIdConflict, notFound, Problem } from '../platform/values/problem.js';
+import { type Metadata, readMetadata } from '../platform/values/texts.js';
+import { type Written } from '../platform/values/written.js';
+import { type Credit } from './credit.entity.js';
+import { type CreateDebitDto, type DebitDto, toDebitDto } from './debit.dto.js';
+import { Debit } from './debit.entity.js';
+import { toDebitDtos } from './debits.list.js';
+import { Replays } from './replay.js';
+import { type WalletAggregate } from './wallet-aggregate.js';
+import { GONE, loadById, loadClaims, loadCredits } from './wallet-credits.js';
+import { debitEvent } from './wallet-events.js';
+import { ownerKey } from './wallet.entity.js';
+import { WalletStore } from './wallet.store.js';
+
+/** What is taken, and from whom. */
+interface DebitContent {
+  document: string;
+  externalId: string;
+  requestedCents: number;
+  takesAvailable: boolean;
+  reason: string | null;
+  note: string | null;
+  store: string | null;
+  metadata: Metadata | null;
+}
+
+/** Takes cashback from customers by hand, and gives it back. */
+@Injectable()
+export class DebitsService {
+  constructor(
+    private readonly unitOfWork: UnitOfWork,
+    private readonly reads: Reads,
+    private readonly wallets: WalletStore,
+    private readonly replays: Replays,
+  ) {}
+
+  /**
+   * Takes cashback, or returns the debit that already has this external ID. The unique key decides.
+   *
+   * @throws Problem external_id_conflict; debit_exceeds_balance.
+   */
+  async create({ merchantId, apiUserId: by }: Caller, request: CreateDebitDto): Promise<Written<DebitDto>> {
+    const content = readDebit(request);
+    const existing = await this.#findSame(merchantId, content);
+    if (existing !== undefined) return { dto: existing, replayed: true };
+    try {
+      return { dto: await this.#debit(merchantId, content, by), replayed: false };
+    } catch (error) {
+      // The same request at the same time may have made the debit, and left too little for this one.
+      const isExceeded = error instanceof Problem && error.code === 'debit_exceeds_balance';
+      const isKnown = isExceeded || violatedUniqueKey(error) === 'uq_debits_external_id';
+      const meanwhile = isKnown ? await this.#findSame(merchantId, content) : undefined;
+      if (meanwhile === undefined) throw error;
+      return { dto: meanwhile, replayed: true };
+    }
+  }
+
+  #debit(merchantId: string, content: DebitContent, by: string): Promise<DebitDto> {
+    const { document, requestedCents, takesAvailable, store } = content;
+    const owner = { merchantId, document };
+    return this.unitOfWork.transaction(async (manager, record) => {
+      const wallet = (await this.wallets.lockAll(manager, [owner])).wallets.get(ownerKey(owner));
+      const mostCents = wallet?.debitableCents ?? 0;
+      const amountCents = takesAvailable ? Math.min(requestedCents, mostCents) : requestedCents;
+      if (wallet === undefined || amountCents > mostCents || amountCents === 0) throw exceeds(mostCents);
+      const spendCents = Math.min(amountCents, wallet.availableCents);
+      await loadCredits(manager, [{ wallet, spendCents, takeBackCents: amountCents - spendCents }]);
+      const id = newId(wallet.now);
+      wallet.debit({ orderId: null, debitId: id, by, store }, amountCents);
+      const taken = wallet.entries.filter(({ debitId }) => debitId === id);
+      const { externalId, reason, note, metadata } = content;
+      const debit: Debit = {
+        ...{ id, merchantId, walletId: wallet.row.id, externalId, requestedCents, takesAvailable, amountCents },
+        ...{ givenBackCents: 0, firstSeq: taken[0]!.seq, lastSeq: taken.at(-1)!.seq, reason, note, store, metadata },
+        contentDigest: this.replays.digest(contentOf(content)),
+        ...{ createdAt: wallet.now, createdBy: by, voidedAt: null, voidedBy: null, voidReason: null },
+      };
+      await this.wallets.save(manager, record, [wallet]);
+      await insertRows(manager, Debit, [debit]);
+      record(debitEvent('cashback.debited', wallet, debit, by, amountCents));
+      return toDebitDto(debit, document);
+    });
+  }
+
+  /** @throws Problem not_found, also for a debit of another merchant. */
+  get(merchantId: string, id: string): Promise<DebitDto> {
+    return this.reads.read(merchantId, { id }, async (asked) => {
+      const debit = await asked.manager.findOneBy(Debit, { id, merchantId });
+      if (debit === null) throw notFound(NO_DEBIT);
+      return (await toDebitDtos(asked, [debit]))[0]!;
+    });
+  }
+
+  /**
+   * Gives back what a debit took, to the same credits with their own dates. Repeating the call gives back what could
+   * not be given back before.
+   *
+   * @throws Problem not_found, also for a debit of another merchant.
+   */
+  void({ merchantId, apiUserId: by }: Caller, id: string, reason: string | null): Promise<Written<DebitDto>> {
+    return this.unitOfWork.transaction(async (manager, record) => {
+      const known = await manager.findOneBy(Debit, { id, merchantId });
+      if (known === null) throw notFound(NO_DEBIT);
+      const wallet = await this.wallets.lockById(manager, merchantId, known.walletId);
+      // Whoever voids it has locked the wallet.
+      const debit = await manager.findOneByOrFail(Debit, { id, merchantId });
+      const parts = await givenBackOf(manager, wallet, debit);
+      const replayed = parts.size === 0 && debit.voidedAt !== null;
+      if (!replayed) {
+        await loadClaims(manager, [wallet]);
+        wallet.giveBack({ orderId: null, debitId: id, by, store: debit.store }, parts);
+        const givenBackCents = sumCents(parts.values());
+        if (debit.voidedAt === null)
+          Object.assign(debit, { voidedAt: wallet.now, voidedBy: by, voidReason: reason } satisfies Partial<Debit>);
+        debit.givenBackCents += givenBackCents;
+        await this.wallets.save(manager, record, [wallet]);
+        await manager.update(Debit, { id, merchantId }, debit);
+        record(debitEvent('cashback.debit_voided', wallet, debit, by, givenBackCents));
+      }
+      return { dto: toDebitDto(debit, wallet.row.document), replayed };
+    });
+  }
+
+  async #findSame(merchantId: string, content: DebitContent): Promise<DebitDto | undefined> {
+    const { externalId } = content;
+    return this.reads.read(merchantId, content, async (asked) => {
+      const stored = await asked.manager.findOneBy(Debit, { merchantId, externalId });
+      if (stored === null) return undefined;
+      const [dto] = await toDebitDtos(asked, [stored]);
+      const known = { content: contentOf({ ...stored, document: dto!.document }), digest: stored.contentDigest };
+      const erasable = ['document', 'reason', 'note', 'metadata'] as const;
+      const errors = this.replays.differencesFromStored(contentOf(content), known, erasable);
+      if (errors.length > 0) throw externalIdConflict('debit', stored.id, errors);
+      return dto;
+    });
+  }
+}
+
+const NO_DEBIT = 'no debit has this ID';
+
+function exceeds(mostCents: number): Problem {
+  const maximum = formatMoney(mostCents);
+  const errors = [{ pointer: '/amount', detail: `must be at most ${maximum}` }];
+  return new Problem('debit_exceeds_balance', { maximum, errors });
+}
+
+/** Reads a request whose members have been validated individually. */
+const readDebit = (request: CreateDebitDto): DebitContent => ({
+  document: request.document,
+  externalId: request.external_id,
+  requestedCents: parseMoney(request.amount),
+  takesAvailable: request.take !== undefined,
+  reason: request.reason,
+  note: request.note ?? null,
+  store: request.store ?? null,
+  metadata: readMetadata(request.metadata),
+});
+
+/** What decides whether a request is a replay. */
+const contentOf = (content: DebitContent) => ({
+  external_id: content.externalId,
+  document: content.document,
+  amount: content.requestedCents,
+  take: content.takesAvailable ? 'available' : null,
+  reason: content.reason,
+  note: content.note,
+  store: content.store,
+  metadata: content.metadata ?? {},
+});
+
+/** What a debit took of each credit, and did not give back. */
+const TAKEN = `
+  SELECT e.credit_id AS creditId, -SUM(e.amount_cents) AS cents
+    FROM cashback_entries t STRAIGHT_JOIN cashback_entries e
+      ON e.credit_id = t.credit_id AND e.debit_id = t.debit_id AND e.merchant_id = t.merchant_id AND e.kind = 'debit'
+   WHERE t.wallet_id = ? AND t.merchant_id = ? AND t.seq BETWEEN ? AND ?
+   GROUP BY e.credit_id HAVING cents > 0`;
+
+/** What of credits that orders earned is gone, and refunds have not counted: `X` of docs/cashback.md, less that. */
+const LEFT_OF_GONE = `
+  SELECT c.id, o.lost_cents + o.kept_cents + o.taken_back_cents - o.earned_cents - SUM(e.amount_cents) AS cents
+    FROM cashback_credits c JOIN orders o ON o.id = c.order_id AND o.merchant_id = c.merchant_id
+    JOIN cashback_entries e ON e.credit_id = c.id AND e.merchant_id = c.merchant_id AND e.kind IN (${GONE})
+   WHERE c.merchant_id = ? AND c.id IN (?) GROUP BY c.id`;
+
+/** The credits whose orders got another customer after an instant: what was gone of them then has stayed so. */
+const MOVED_SINCE = `
+  SELECT c.id FROM cashback_credits c JOIN orders o ON o.id = c.moved_order_id AND o.merchant_id = c.merchant_id
+   WHERE c.merchant_id = ? AND c.id IN (?) AND o.customer_changed_at >= ?`;
+
+/** Returns what a void gives back now of each credit. */
+async function givenBackOf(
+  manager: EntityManager,
+  wallet: WalletAggregate,
+  { firstSeq, lastSeq, createdAt }: Debit,
+): Promise<Map<Credit, number>> {
+  const { id, merchantId } = wallet.row;
+  const range = [id, merchantId, firstSeq, lastSeq];
+  const taken = await manager.query<{ creditId: string; cents: string }[]>(TAKEN, range);
+  if (taken.length === 0) return new Map();
+  const ids = taken.map(({ creditId }) => creditId);
+  const moved = await manager.query<{ id: string }[]>(MOVED_SINCE, [merchantId, ids, createdAt]);
+  const gone = await manager.query<{ id: string; cents: string }[]>(LEFT_OF_GONE, [merchantId, ids]);
+  const most = new Map([...moved.map(({ id }) => ({ id, cents: 0 })), ...gone].map((one) => [one.id, one.cents]));
+  const credits = await loadById(manager, wallet, ids);
+  const parts = credits.map((credit): [Credit, number] => {
+    const cents = exactCents(taken.find(({ creditId }) => creditId === credit.id)!.cents);
+    const isExpired = credit.expiresAt <= wallet.now;
+    return [credit, isExpired ? 0 : Math.min(cents, Math.max(0, exactCents(most.get(credit.id) ?? cents)))];
+  });
+  return new Map(parts.filter(([, cents]) => cents > 0));
+}

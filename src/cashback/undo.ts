@@ -1,0 +1,35 @@
+import type { Obstacle } from '../platform/values/problem.js';
+import type { Credit } from './credit.entity.js';
+import type { EntryKind } from './entry.entity.js';
+
+type MovedCredit = Pick<Credit, 'id' | 'remainingCents' | 'heldCents' | 'expiresAt' | 'movedOrderId'>;
+
+/** What a refund has moved: of a credit or, without one, of the debt. The amount is signed as in the ledger. */
+export interface Moved<Of extends MovedCredit = Credit> {
+  kind: EntryKind;
+  credit: Of | null;
+  amountCents: number;
+}
+
+/**
+ * Returns what keeps a refund, the latest change of its order, from being undone. What it returned must be there, apart
+ * from what it took from the same credit; what it took must still belong to the customer; and so must its debt.
+ */
+export function obstacleTo(
+  moved: readonly Moved<MovedCredit>[],
+  debtCents: number,
+  now: Date,
+): Exclude<Obstacle, 'later_change'> | undefined {
+  if (moved.some(({ kind }) => kind === 'repay')) return 'repaid_debt';
+  const ownCents = moved.reduce((cents, { credit, amountCents }) => cents + (credit === null ? amountCents : 0), 0);
+  if (ownCents > debtCents) return 'debt';
+  const left = new Map<string, { credit: MovedCredit; cents: number }>();
+  for (const { credit, amountCents } of moved)
+    if (credit !== null) left.set(credit.id, { credit, cents: (left.get(credit.id)?.cents ?? 0) + amountCents });
+  for (const { credit, cents } of left.values()) {
+    const freeCents = credit.expiresAt > now ? credit.remainingCents - credit.heldCents : 0;
+    if (cents > freeCents) return 'returned_cashback';
+  }
+  const isLost = ({ expiresAt, movedOrderId }: MovedCredit): boolean => expiresAt <= now || movedOrderId !== null;
+  return moved.some(({ kind, credit }) => kind === 'take_back' && isLost(credit!)) ? 'taken_cashback' : undefined;
+}
