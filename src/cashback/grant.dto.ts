@@ -31,7 +31,7 @@ export class CreateGrantDto {
   readonly external_id!: string;
 
   /**
-   * The customer's taxpayer number: a CPF (11 digits) or a CNPJ (14 characters), without punctuation.
+   * The customer's taxpayer number: a CPF (11 digits) or a CNPJ (14 characters).
    * @example "52998224725"
    */
   @IsDocument()

@@ -5,7 +5,7 @@ import { newId } from '../platform/values/ids.js';
 import { sumCents } from '../platform/values/money.js';
 import type { Credit } from './credit.entity.js';
 import { ENTRY_KINDS } from './entry.entity.js';
-import { byExpiry, freeCents } from './wallet-aggregate.js';
+import { byExpiry, freeCents } from './parts.js';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

@@ -1,36 +1,14 @@
-import type { By } from '../platform/values/caller.js';
 import { newId } from '../platform/values/ids.js';
 import { exactCents, sumCents } from '../platform/values/money.js';
 import type { Obstacle } from '../platform/values/problem.js';
+import { BY_DATE, type Cause, type Claim, type DebitCause, type EntryCause, type RefundCause } from './cause.js';
 import type { Credit, Hold } from './credit.entity.js';
 import type { Entry, EntryKind } from './entry.entity.js';
+import { byExpiry, freeCents, freeOf, isAvailable, type Parts, takeEarliest } from './parts.js';
 import type { Spendable } from './quote.js';
 import { type Moved, obstacleTo } from './undo.js';
 import { returnEnd, type Validity } from './validity.js';
 import type { Wallet } from './wallet.entity.js';
-
-/** Amounts of credits, in centavos. */
-type Parts = Map<Credit, number>;
-
-/** What causes entries: the order, the refund and the debit, if there are, who did it, and where. */
-interface EntryCause {
-  orderId: string | null;
-  refundId?: string | null;
-  debitId?: string | null;
-  by: By;
-  store: string | null;
-}
-
-/** What causes entries of an order. */
-export type Cause = EntryCause & { orderId: string };
-type RefundCause = Cause & { refundId: string };
-type DebitCause = EntryCause & { debitId: string };
-
-/** What a refund takes back of the credit of its order as soon as other orders do not hold it any more. */
-export type Claim = RefundCause & { amountCents: number };
-
-/** Nobody expires cashback, also if a request happens to write it. */
-const BY_DATE: EntryCause = { orderId: null, by: null, store: null };
 
 /** What a refund moves. */
 interface WalletRefund {
@@ -542,33 +520,5 @@ export class WalletAggregate {
   }
 }
 
-/** What remains of a credit and is not held. */
-export const freeCents = ({ remainingCents, heldCents }: Pick<Credit, 'remainingCents' | 'heldCents'>): number =>
-  remainingCents - heldCents;
-
-/** Sorts by expiry, earliest first; credits with the same expiry by their number. */
-export function byExpiry(a: Pick<Credit, 'seq' | 'expiresAt'>, b: Pick<Credit, 'seq' | 'expiresAt'>): number {
-  return +a.expiresAt - +b.expiresAt || a.seq - b.seq;
-}
-
 /** What is gone of a credit although nobody has spent it. */
 const isGone = (kind: EntryKind): boolean => kind === 'expire' || kind === 'debit';
-
-const freeOf = (credits: readonly Credit[]): Parts => new Map(credits.map((credit) => [credit, freeCents(credit)]));
-
-function isAvailable({ availableAt, expiresAt }: Credit, now: Date): boolean {
-  return availableAt <= now && now < expiresAt;
-}
-
-/** Takes up to an amount from parts, those of credits that expire first. */
-function takeEarliest(parts: Parts, amountCents: number): Parts {
-  const taken: Parts = new Map();
-  let leftCents = amountCents;
-  for (const [credit, cents] of [...parts].sort(([a], [b]) => byExpiry(a, b))) {
-    const partCents = Math.min(leftCents, cents);
-    if (partCents <= 0) continue;
-    leftCents -= partCents;
-    taken.set(credit, partCents);
-  }
-  return taken;
-}

@@ -4,7 +4,9 @@ import { columnNames, type Row, toEntity } from '../platform/database/rows.js';
 import { exactCents, sumCents } from '../platform/values/money.js';
 import { Credit } from './credit.entity.js';
 import type { EntryKind } from './entry.entity.js';
-import { byExpiry, type Claim, freeCents, type WalletAggregate } from './wallet-aggregate.js';
+import type { Claim } from './cause.js';
+import { type WalletAggregate } from './wallet-aggregate.js';
+import { byExpiry, freeCents } from './parts.js';
 import type { Wallet } from './wallet.entity.js';
 
 // Reads the credits that use cases need of locked wallets.

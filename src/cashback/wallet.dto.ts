@@ -20,7 +20,7 @@ import { type Wallet } from './wallet.entity.js';
 /** The customer whose wallet to find. It is in the body, because a URL must not contain a document. */
 export class SearchWalletDto {
   /**
-   * The customer's taxpayer number: a CPF (11 digits) or a CNPJ (14 characters), without punctuation.
+   * The customer's taxpayer number: a CPF (11 digits) or a CNPJ (14 characters).
    * @example "52998224725"
    */
   @IsDocument()

@@ -15,7 +15,7 @@ import { bareDocument } from '../platform/values/document.js';
 /** The customer to export. It is in the body, because a URL must not contain a document. */
 export class ExportCustomerDto {
   /**
-   * The customer's taxpayer number: a CPF (11 digits) or a CNPJ (14 characters), without punctuation.
+   * The customer's taxpayer number: a CPF (11 digits) or a CNPJ (14 characters).
    * @example "52998224725"
    */
   @IsDocument()
@@ -25,7 +25,7 @@ export class ExportCustomerDto {
 /** The customer to erase. It cannot be undone, so no other example is about this customer. */
 export class EraseCustomerDto {
   /**
-   * The customer's taxpayer number: a CPF (11 digits) or a CNPJ (14 characters), without punctuation.
+   * The customer's taxpayer number: a CPF (11 digits) or a CNPJ (14 characters).
    * @example "11144477735"
    */
   @IsDocument()

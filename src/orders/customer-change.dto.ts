@@ -7,7 +7,7 @@ import { OrderDto } from './order.dto.js';
 /** The right customer of a completed order. */
 export class ChangeCustomerDto {
   /**
-   * The customer's taxpayer number: a CPF (11 digits) or a CNPJ (14 characters), without punctuation.
+   * The customer's taxpayer number: a CPF (11 digits) or a CNPJ (14 characters).
    * @example "11144477735"
    */
   @IsDocument()

@@ -5,6 +5,7 @@ import { differing, type Fault, Problem, validationFailed } from '../platform/va
 import type { Policy } from '../merchants/policy.js';
 import type { RequestedRefund } from '../cashback/refund-parts.js';
 import type { CreateOrderDto, OrderContentDto, PaymentMethodDto } from './order-requests.dto.js';
+import type { OrderStatus } from './order-transitions.js';
 import type { Refund } from './refund.entity.js';
 
 /** An item as the client sent it, with money in centavos. */
@@ -183,6 +184,26 @@ export function expiryProblem(expiresAt: Date, { maxOrderTtlMinutes }: Policy, n
   const bounds = `from ${first.toISOString()} to ${last.toISOString()}`;
   const detail = `must be from ${SHORTEST_LIFETIME_MINUTES} to ${maxOrderTtlMinutes} minutes in the future: ${bounds}`;
   return validationFailed([{ pointer: '/expires_at', detail }]);
+}
+
+/** What of an order decides its next expiry. */
+type Expiring = Pick<StoredExpiry, 'expiresAt' | 'policy'> & { status: OrderStatus; lapsedCents: number };
+
+/** Whether an expired order had exactly this hold: a request that is repeated after its own `expires_at`. */
+export function hadHold({ status, expiresAt, lapsedCents }: Expiring, cents: number, requested?: Date): boolean {
+  const isSame = requested !== undefined && +requested === +expiresAt;
+  return status === 'expired' && isSame && cents === lapsedCents;
+}
+
+/** @throws Problem validation_failed if the requested expiry is out of bounds. */
+export function newExpiry({ status, expiresAt, policy }: Expiring, requested: Date | undefined, now: Date): Date {
+  const isExpired = status === 'expired';
+  if (requested === undefined) return isExpired ? defaultExpiry(policy, now) : expiresAt;
+  // A repeated request can come later than one minute before the instant that it sets.
+  const isRepeated = !isExpired && +requested === +expiresAt;
+  const problem = isRepeated ? undefined : expiryProblem(requested, policy, now);
+  if (problem !== undefined) throw problem;
+  return requested;
 }
 
 export type Versions = readonly string[] | undefined;

@@ -70,7 +70,7 @@ export class OrderPageDto extends PageOf(
 /** The customer whose orders to list, and the page. They are in the body, because a URL must not contain a document. */
 export class SearchOrdersDto {
   /**
-   * The customer's taxpayer number: a CPF (11 digits) or a CNPJ (14 characters), without punctuation.
+   * The customer's taxpayer number: a CPF (11 digits) or a CNPJ (14 characters).
    * @example "52998224725"
    */
   @IsDocument()

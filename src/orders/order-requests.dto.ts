@@ -161,7 +161,7 @@ export class CreateOrderDto extends OrderContentDto {
   readonly external_id!: string;
 
   /**
-   * The customer's taxpayer number: a CPF (11 digits) or a CNPJ (14 characters), without punctuation.
+   * The customer's taxpayer number: a CPF (11 digits) or a CNPJ (14 characters).
    * @example "52998224725"
    */
   @IsDocument()

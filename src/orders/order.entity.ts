@@ -12,7 +12,8 @@ import {
 import { type RefundAmounts, refundAmounts, type RefundParts, refundParts } from '../cashback/refund-parts.js';
 import { differences } from '../cashback/replay.js';
 import { type Validity, validityOf } from '../cashback/validity.js';
-import type { Cause, WalletAggregate } from '../cashback/wallet-aggregate.js';
+import type { Cause } from '../cashback/cause.js';
+import type { WalletAggregate } from '../cashback/wallet-aggregate.js';
 import type { WalletSums } from '../cashback/wallet-sums.js';
 import { Merchant } from '../merchants/merchant.entity.js';
 import { type Policy, policyTransformer } from '../merchants/policy.js';
@@ -38,7 +39,8 @@ import {
   type Completion,
   contentOf,
   defaultExpiry,
-  expiryProblem,
+  hadHold,
+  newExpiry,
   type NewRefund,
   NOTHING_YET,
   type OrderItem,
@@ -57,7 +59,7 @@ import {
   type StatusAfter,
 } from './order-transitions.js';
 import { amountsOfItems } from './refund-items.js';
-import { isLatest, NOT_VOIDED, notVoidable } from './refund-voids.js';
+import { afterRefund, isLatest, NOT_VOIDED, notVoidable } from './refund-voids.js';
 import type { Refund } from './refund.entity.js';
 
 type OrderEvent = { madeBy: By } & (
@@ -338,8 +340,8 @@ export class Order {
   hold(wallet: WalletAggregate, amountCents: number, requested: Date | undefined, origin: Origin): void {
     const transition = this.status === 'expired' ? 'renew' : 'hold';
     requireTransition(this, transition);
-    if (this.#hadHold(amountCents, requested)) return;
-    const expiresAt = this.#newExpiry(requested, wallet.now);
+    if (hadHold(this, amountCents, requested)) return;
+    const expiresAt = newExpiry(this, requested, wallet.now);
     const isChanged = this.heldCents !== amountCents;
     if (!isChanged && +expiresAt === +this.expiresAt) return;
     requireVersion(this, origin);
@@ -460,40 +462,18 @@ export class Order {
   refund(wallet: WalletAggregate, sent: NewRefund, refunds: readonly Refund[], origin: Origin): Refund {
     requireTransition(this, 'refund');
     requireVersion(this, origin);
-    const quoted = this.quoteRefund(sent, refunds, wallet.goneUnspent(this.id));
-    const { returnedCents, takenBackCents, ...amounts } = quoted;
-    const parts = { returnedCents, takenBackCents };
+    const amounts = this.quoteRefund(sent, refunds, wallet.goneUnspent(this.id));
     const { id: orderId, merchantId, returnedCents: returnedBeforeCents } = this;
     const { externalId, returned, reason, store, metadata, contentDigest } = sent;
     const refund: Refund = {
-      id: newId(wallet.now),
-      orderId,
-      merchantId,
-      externalId,
-      version: this.version + 1,
-      ...amounts,
-      ...parts,
-      returned,
-      reason,
-      store,
-      metadata,
-      createdAt: wallet.now,
-      createdBy: origin.by,
-      contentDigest,
-      ...NOT_VOIDED,
+      ...{ id: newId(wallet.now), orderId, merchantId, externalId, version: this.version + 1, ...amounts, returned },
+      ...{ reason, store, metadata, createdAt: wallet.now, createdBy: origin.by, contentDigest, ...NOT_VOIDED },
     };
     const cause = { ...this.#cause(origin.by), refundId: refund.id, store: store ?? this.store };
-    wallet.refund(cause, { returnedBeforeCents, ...parts, timeZone: this.policy.timeZone });
-    const refundedCents = this.refundedCents + amounts.amountCents;
-    const isWhole = refundedCents === this.totalCents;
-    const values = {
-      status: isWhole ? 'refunded' : 'partially_refunded',
-      refundedCents,
-      refundedEligibleCents: this.refundedEligibleCents + amounts.eligibleCents,
-      returnedCents: this.returnedCents + parts.returnedCents,
-      takenBackCents: this.takenBackCents + parts.takenBackCents,
-      keptCents: this.keptCents - amounts.dueCents,
-    } as const;
+    wallet.refund(cause, { returnedBeforeCents, ...amounts, timeZone: this.policy.timeZone });
+    const after = afterRefund(this, refund, 'made');
+    const status = after.refundedCents === this.totalCents ? 'refunded' : 'partially_refunded';
+    const values = { status, ...after } as const;
     this.#nextVersion('refund', { type: 'order.refunded', madeBy: origin.by, refund }, wallet, values);
     return refund;
   }
@@ -516,15 +496,10 @@ export class Order {
     requireVersion(this, origin);
     wallet.undo({ ...this.#cause(origin.by), refundId: refund.id, store: refund.store ?? this.store });
     Object.assign(refund, { voidedAt: wallet.now, voidedBy: origin.by, voidReason: reason });
-    const refundedCents = this.refundedCents - refund.amountCents;
-    this.#nextVersion('void_refund', { type: 'order.refund_voided', madeBy: origin.by, refund }, wallet, {
-      status: refundedCents === 0 ? 'completed' : 'partially_refunded',
-      refundedCents,
-      refundedEligibleCents: this.refundedEligibleCents - refund.eligibleCents,
-      returnedCents: this.returnedCents - refund.returnedCents,
-      takenBackCents: this.takenBackCents - refund.takenBackCents,
-      keptCents: this.keptCents + refund.dueCents,
-    });
+    const after = afterRefund(this, refund, 'undone');
+    const status = after.refundedCents === 0 ? 'completed' : 'partially_refunded';
+    const event = { type: 'order.refund_voided', madeBy: origin.by, refund } as const;
+    this.#nextVersion('void_refund', event, wallet, { status, ...after });
   }
 
   /**
@@ -583,23 +558,6 @@ export class Order {
     Object.assign(this, { lapsedCents: 0, ...values, version: this.version + 1, updatedAt: now });
     const order = Object.assign(new Order(), this);
     this.#changes.push({ ...event, order, wallet: { ...row } });
-  }
-
-  /** Whether an expired order had exactly this hold: a request that is repeated after its own `expires_at`. */
-  #hadHold(amountCents: number, requested: Date | undefined): boolean {
-    const isSame = requested !== undefined && +requested === +this.expiresAt;
-    return this.status === 'expired' && isSame && amountCents === this.lapsedCents;
-  }
-
-  /** @throws Problem validation_failed if the expiry is out of bounds. */
-  #newExpiry(requested: Date | undefined, now: Date): Date {
-    const isExpired = this.status === 'expired';
-    if (requested === undefined) return isExpired ? defaultExpiry(this.policy, now) : this.expiresAt;
-    // A repeated request can come later than one minute before the instant that it sets.
-    const isRepeated = !isExpired && +requested === +this.expiresAt;
-    const problem = isRepeated ? undefined : expiryProblem(requested, this.policy, now);
-    if (problem !== undefined) throw problem;
-    return requested;
   }
 }
 

@@ -50,8 +50,8 @@ export class OrdersController {
    *
    * @remarks Creates a `pending` order and returns how much cashback the customer can redeem on it and will receive for
    * it. `external_id` is the idempotency key: if you send the same content again, you get 201 with the current order
-   * and `Idempotency-Replayed: true`. Different content returns 409. With `complete`, the order is created and completed
-   * at once, or nothing happens.
+   * and `Idempotency-Replayed: true`. Different content returns 409. With `complete`, the order is created and
+   * completed at once, or nothing happens.
    */
   @Post()
   @Requires('sell')

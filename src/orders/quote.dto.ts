@@ -9,7 +9,7 @@ import { OrderPaymentMethodDto, ToReceiveDto, ToRedeemDto } from './order.dto.js
 /** What an order would contain. */
 export class CreateQuoteDto {
   /**
-   * The customer's taxpayer number: a CPF (11 digits) or a CNPJ (14 characters), without punctuation.
+   * The customer's taxpayer number: a CPF (11 digits) or a CNPJ (14 characters).
    * Without it, the quote has no `to_redeem`.
    * @example "52998224725"
    */

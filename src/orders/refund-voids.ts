@@ -1,3 +1,4 @@
+import type { RefundedOrder } from '../cashback/refund-parts.js';
 import { type Moved, obstacleTo } from '../cashback/undo.js';
 import type { Asked } from '../platform/database/reads.js';
 import { exactCents } from '../platform/values/money.js';
@@ -19,6 +20,18 @@ export const isLatest = ({ version }: Refund, orderVersion: number, later: reado
 
 export const notVoidable = (obstacle: Obstacle): Problem =>
   new Problem('refund_not_voidable', { obstacle, ...(obstacle === 'later_change' && { next_action: 'read_order' }) });
+
+/** What an order has after a refund, or after a refund was undone. */
+export const afterRefund = (order: RefundedOrder, refund: Refund, change: 'made' | 'undone') => {
+  const sign = change === 'made' ? 1 : -1;
+  return {
+    refundedCents: order.refundedCents + sign * refund.amountCents,
+    refundedEligibleCents: order.refundedEligibleCents + sign * refund.eligibleCents,
+    returnedCents: order.returnedCents + sign * refund.returnedCents,
+    takenBackCents: order.takenBackCents + sign * refund.takenBackCents,
+    keptCents: order.keptCents - sign * refund.dueCents,
+  };
+};
 
 const LATER =
   'FROM refunds l WHERE l.order_id = r.order_id AND l.merchant_id = r.merchant_id AND l.version > r.version';

@@ -29,8 +29,8 @@ export class TimelineLineDto {
   readonly type!: TimelineType;
 
   /**
-   * Of `completed`, the total; of `refunded` and `refund_voided`, the refunded part of it; otherwise the cashback, signed as in the
-   * statement. Null if nothing moved.
+   * Of `completed`, the total; of `refunded` and `refund_voided`, the refunded part of it; otherwise the cashback,
+   * signed as in the statement. Null if nothing moved.
    */
   @ApiProperty({ type: String, pattern: AMOUNT_PATTERN.source.replace('^', '^-?'), nullable: true, example: '-20.00' })
   readonly amount!: string | null;

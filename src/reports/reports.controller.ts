@@ -33,8 +33,8 @@ export class ReportsController {
    * Report the ledger
    *
    * @remarks Returns what the customers owned at the beginning and the end of a period of at most 366 days, and why it
-   * changed: `opening + earned + granted − redeemed + returned − taken_back − voided − debited − expired = closing`. With
-   * `counts`, rows also have the numbers of completed orders and of their customers.
+   * changed: `opening + earned + granted − redeemed + returned − taken_back − voided − debited − expired = closing`.
+   * With `counts`, rows also have the numbers of completed orders and of their customers.
    */
   @Get('ledger')
   @Report('ledger', LedgerReportDto)

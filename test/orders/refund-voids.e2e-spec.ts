@@ -23,7 +23,7 @@ async function stateOf({ id }: Order): Promise<object> {
 }
 
 /** Refunds, and expects that the void restores everything, once. */
-async function refundAndUndo(order: Order, amount: string | undefined, members: object = {}): Promise<Refund> {
+async function expectUndone(order: Order, amount: string | undefined, members: object = {}): Promise<Refund> {
   const before = await stateOf(order);
   const refund = await merchant.refund(order, amount, { ...members });
   expect(refund.voidable).toBe(true);
@@ -53,9 +53,9 @@ describe('POST /orders/{id}/refunds/{refund_id}/void', () => {
     ['an amount with a part of the cashback', '50.00', { take_back: '3.00', eligible_amount: '50.00' }],
   ])('a refund of %s and its void restore the order and the wallet', async (_, amount, members) => {
     const order = await anOrderThatRedeemed();
-    await refundAndUndo(order, amount, members);
+    await expectUndone(order, amount, members);
     // What was refunded can be refunded again, and undone again.
-    await refundAndUndo(order, amount, members);
+    await expectUndone(order, amount, members);
   });
 
   it('a void restores what a new credit, other credits, a debt and a claim had', async () => {
@@ -63,18 +63,18 @@ describe('POST /orders/{id}/refunds/{refund_id}/void', () => {
     const document = await merchant.customerWith('20.00', { expiresAt: service.clock.inDays(1) });
     const short = await merchant.completed({ document, total: '100.00' }, { redeem: '20.00' });
     await service.clock.advance({ days: 2 });
-    await refundAndUndo(short, '100.00');
+    await expectUndone(short, '100.00');
     // Other credits and a debt.
     const other = aDocument();
     const order = await merchant.completed({ document: other, total: '400.00' });
     await merchant.completed({ document: other, total: '20.00', payment_methods: [] }, { redeem: '20.00' });
     await merchant.credit(other, '5.00', { expiresAt: service.clock.inDays(3) });
-    await refundAndUndo(order, '400.00');
+    await expectUndone(order, '400.00');
     // A claim on what another order holds.
     const third = aDocument();
     const earned = await merchant.completed({ document: third, total: '200.00' });
     const holding = await merchant.hold(await merchant.create({ document: third, total: '50.00' }), '6.00');
-    await refundAndUndo(earned, '200.00');
+    await expectUndone(earned, '200.00');
     await merchant.cancel(holding);
     expect(await merchant.wallet(third)).toMatchObject({ available: '10.00', held: '0.00', debt: '0.00' });
   });
@@ -201,7 +201,7 @@ describe('POST /orders/{id}/refunds/{refund_id}/void', () => {
     // The 4.00 that it earned are spent, so the refund takes them from the grant that it returns 20.00 to.
     await merchant.debit({ document, amount: '10.00' });
     await merchant.completed({ document, total: '4.00', payment_methods: [] }, { redeem: '4.00' });
-    await refundAndUndo(order, '100.00');
+    await expectUndone(order, '100.00');
   });
 
   it('a refund without a debt of its own can be undone beside one: what it gives back repays it', async () => {

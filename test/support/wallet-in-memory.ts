@@ -1,7 +1,9 @@
 import type { Credit } from '../../src/cashback/credit.entity.js';
 import type { Entry } from '../../src/cashback/entry.entity.js';
 import type { Hold } from '../../src/cashback/credit.entity.js';
-import { type Claim, freeCents, WalletAggregate } from '../../src/cashback/wallet-aggregate.js';
+import type { Claim } from '../../src/cashback/cause.js';
+import { WalletAggregate } from '../../src/cashback/wallet-aggregate.js';
+import { freeCents } from '../../src/cashback/parts.js';
 import type { Wallet } from '../../src/cashback/wallet.entity.js';
 import { newId } from '../../src/platform/values/ids.js';
 import { formatMoney, sumCents } from '../../src/platform/values/money.js';

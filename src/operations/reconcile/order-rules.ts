@@ -1,21 +1,20 @@
 import { isDeepStrictEqual } from 'node:util';
 import { cashbackToReceive, earnAmountProblem, redeemableMaximum } from '../../cashback/quote.js';
-import { refundAmounts, type RefundedOrder, refundParts } from '../../cashback/refund-parts.js';
-import { returnEnd, validityOf } from '../../cashback/validity.js';
+import { validityOf } from '../../cashback/validity.js';
 import { type WalletSums } from '../../cashback/wallet-sums.js';
 import { type CustomerChange } from '../../orders/customer-change.entity.js';
 import { defaultExpiry, type OrderPaymentMethod } from '../../orders/order-content.js';
 import { createdEvent, orderEvent } from '../../orders/order-events.js';
 import { type OrderDto } from '../../orders/order.dto.js';
 import { Order, type OrderChange } from '../../orders/order.entity.js';
-import { amountsOfItems } from '../../orders/refund-items.js';
-import { NOT_VOIDED } from '../../orders/refund-voids.js';
+import { afterRefund, NOT_VOIDED } from '../../orders/refund-voids.js';
 import { type Refund } from '../../orders/refund.entity.js';
 import { type OrderEventType } from '../../platform/values/domain-event.js';
 import { sumCents } from '../../platform/values/money.js';
 import { after, HOUR_MS, MINUTE_MS } from '../../platform/values/time.js';
-import { type CreditMove, type OrderEvent, type OrderRecord } from './order-record.js';
+import { type OrderEvent, type OrderRecord } from './order-record.js';
 import { type Finding } from './page.js';
+import { isVoided, refundsFollow, returnsAreInReverse } from './refund-rules.js';
 
 /** A rule of an order and of the rows that belong to it. */
 type Rule = (order: Order, record: OrderRecord) => boolean;
@@ -155,85 +154,6 @@ const paidCents = (methods: readonly OrderPaymentMethod[]): number =>
 /** The balance at that instant is unknown, but the other limits are known. */
 const redeemableCents = (order: Order): number => redeemableMaximum(order, null, order.policy).maximumCents;
 
-const beforeRefunds = (order: Order): RefundedOrder => {
-  const nothing = { refundedCents: 0, refundedEligibleCents: 0, returnedCents: 0, takenBackCents: 0 };
-  return { ...order, ...nothing, keptCents: order.earnedCents };
-};
-
-const isVoided = ({ voidedAt }: Refund): boolean => voidedAt !== null;
-
-/**
- * Makes the refunds again, and undoes those that were: each void undoes the last one that stands. What had expired
- * unspent before each is not known, but in all at most what has by now; so is what debits took.
- */
-function refundsFollow(o: Order, { row, refunds, change }: OrderRecord): boolean {
-  let state = beforeRefunds(o);
-  let lostCents = 0;
-  const standing: { refund: Refund; before: RefundedOrder }[] = [];
-  for (let version = Number(o.completedVersion) + 2; o.wasCompleted && version <= o.version; version++) {
-    const refund = refunds.find((one) => one.version === version);
-    if (refund !== undefined) {
-      const after = follow(
-        o,
-        state,
-        refund,
-        standing.map((one) => one.refund),
-      );
-      if (after === undefined) return false;
-      standing.push({ refund, before: state });
-      state = after;
-    } else if (version === change?.version) lostCents = o.earnedCents - state.takenBackCents - change.movedCents;
-    else {
-      const undone = standing.pop();
-      const isMoved =
-        change !== undefined && change.version < version && change.version > (undone?.refund.version ?? 0);
-      if (undone === undefined || !isVoided(undone.refund) || isMoved) return false;
-      state = undone.before;
-    }
-  }
-  const isComplete = standing.length === refunds.filter((refund) => !isVoided(refund)).length;
-  const waivedCents = o.earnedCents - state.keptCents - state.takenBackCents;
-  const mostCents = row.gone_cents + row.gone_before_cents + lostCents;
-  return (
-    isComplete &&
-    standing.every(({ refund }) => !isVoided(refund)) &&
-    o.keptCents === state.keptCents &&
-    o.lostCents === lostCents &&
-    waivedCents <= mostCents
-  );
-}
-
-/** @returns the order after a refund; undefined if the refund is not what the formulas say. */
-function follow(
-  o: Order,
-  state: RefundedOrder,
-  refund: Refund,
-  standing: readonly Refund[],
-): RefundedOrder | undefined {
-  const { amountCents, requestedEligibleCents: eligibleCents, requestedTakeBackCents: takeBackCents } = refund;
-  const sent = { amountCents, eligibleCents, takeBackCents };
-  const ofItems = refund.returned && amountsOfItems({ ...o, ...state }, refund.returned, standing);
-  const amounts = refundAmounts(state, sent, o.policy.earnRateMaximumBps);
-  const { returnedCents, takenBackCents } = refundParts(state, amounts);
-  const isAsSaid =
-    (ofItems === null || isDeepStrictEqual(ofItems, { amountCents, eligibleCents: refund.eligibleCents })) &&
-    refund.eligibleCents === amounts.eligibleCents &&
-    refund.requestedEligibleCents === amounts.requestedEligibleCents &&
-    refund.dueCents === amounts.dueCents &&
-    refund.requestedTakeBackCents === amounts.requestedTakeBackCents &&
-    refund.returnedCents === returnedCents &&
-    refund.takenBackCents <= takenBackCents;
-  if (!isAsSaid) return undefined;
-  return {
-    ...state,
-    refundedCents: state.refundedCents + amountCents,
-    refundedEligibleCents: state.refundedEligibleCents + amounts.eligibleCents,
-    returnedCents: state.returnedCents + returnedCents,
-    takenBackCents: state.takenBackCents + refund.takenBackCents,
-    keptCents: state.keptCents - amounts.dueCents,
-  };
-}
-
 /** A UUID v7 begins with its instant. */
 const isMadeAt = ({ id, createdAt }: Order): boolean =>
   id[14] !== '7' || parseInt(id.slice(0, 8) + id.slice(9, 13), 16) === +createdAt;
@@ -267,40 +187,6 @@ function changesInOrder(o: Order, { refunds, change }: OrderRecord): boolean {
  */
 const isSameDay = (actual: Date | null, expected: Date): boolean =>
   actual !== null && [0, HOUR_MS].includes(Math.abs(+actual - +expected));
-
-/** Whether each returned amount is in its credit: in the reverse order of those that the order redeemed from. */
-function returnsAreInReverse(order: Order, { refunds, moves }: OrderRecord): boolean {
-  const redeemed = moves
-    .filter(({ cents }) => cents < 0)
-    .sort((a, b) => +b.expires_at - +a.expires_at || b.seq - a.seq);
-  const leftCents = new Map(redeemed.map((move) => [move, -move.cents]));
-  const returned = moves.filter(({ cents }) => cents > 0);
-  return returned.every((move, at) => {
-    const refund = refunds.find(({ id }) => id === move.refund_id);
-    const from = redeemed.find((candidate) => leftCents.get(candidate)! > 0);
-    if (refund === undefined || from === undefined) return false;
-    const left = leftCents.get(from)! - move.cents;
-    leftCents.set(from, left);
-    // Only the last part of a refund can be less than what is left of a credit.
-    const isLast = returned[at + 1]?.refund_id !== move.refund_id;
-    return (
-      (left === 0 || (left > 0 && isLast)) && isInCredit(move, from, returnEnd(order.policy.timeZone, refund.createdAt))
-    );
-  });
-}
-
-/** Whether an amount returned to the credit that it was redeemed from, or to a new one if that one ends too soon. */
-function isInCredit(move: CreditMove, from: CreditMove, end: Date): boolean {
-  if (move.credit_id === from.credit_id) return +from.expires_at > +end - HOUR_MS;
-  return (
-    move.credit_refund_id === move.refund_id &&
-    move.from_credit_id === (from.from_credit_id ?? from.credit_id) &&
-    +move.available_at === +move.created_at &&
-    // It ends within days, so the rules of its time zone are those that it was made with.
-    +move.expires_at === +end &&
-    +from.expires_at < +end + HOUR_MS
-  );
-}
 
 /** What the data of an event says. That of a creation says nothing of the wallet. */
 interface Said {
@@ -461,17 +347,10 @@ function versionBefore(version: Order, said: OrderDto, refund: Refund | undefine
   if (isMoved) return Object.assign(new Order(), version, number, { lostCents: 0, customerChangedAt: null });
   if (refund === undefined) return Object.assign(new Order(), version, OPEN, { ...number, ...stateIn(said) });
   // Before its void, the refund stood.
-  const sign = isVoided(refund) ? -1 : 1;
-  const refundedCents = version.refundedCents - sign * refund.amountCents;
-  const isWhole = refundedCents === version.totalCents;
-  return Object.assign(new Order(), version, number, {
-    status: refundedCents === 0 ? 'completed' : isWhole ? 'refunded' : 'partially_refunded',
-    refundedCents,
-    refundedEligibleCents: version.refundedEligibleCents - sign * refund.eligibleCents,
-    returnedCents: version.returnedCents - sign * refund.returnedCents,
-    takenBackCents: version.takenBackCents - sign * refund.takenBackCents,
-    keptCents: version.keptCents + sign * refund.dueCents,
-  });
+  const before = afterRefund(version, refund, isVoided(refund) ? 'made' : 'undone');
+  const isWhole = before.refundedCents === version.totalCents;
+  const status = before.refundedCents === 0 ? 'completed' : isWhole ? 'refunded' : 'partially_refunded';
+  return Object.assign(new Order(), version, number, { status, ...before });
 }
 
 /** What an event says of an open order, apart from what follows from that. */

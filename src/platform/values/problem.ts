@@ -98,6 +98,9 @@ const limitedBy = (example: LimitedBy): Member<LimitedBy> => {
   const description = 'What limits the maximum; null if only the total does.';
   return { anyOf: [{ $ref: '#/components/schemas/LimitedBy' }, { type: 'null' }], description, example };
 };
+const obstacle = (example: Obstacle): Member<Obstacle> => {
+  return { type: 'string', enum: Object.keys(OBSTACLES), description: 'What is in the way.', example };
+};
 const statuses = { $ref: '#/components/schemas/OrderStatus' };
 /** All errors of the request's members. */
 const errors = (example: Fault): Member<Fault[]> => ({ example: [example] });
@@ -206,12 +209,7 @@ export const PROBLEMS = {
   }),
   refund_not_voidable: problem(409, 'The refund cannot be undone any more', 'fix_request', {
     members: {
-      obstacle: {
-        type: 'string',
-        enum: Object.keys(OBSTACLES),
-        description: 'What is in the way.',
-        example: 'returned_cashback' as Obstacle,
-      },
+      obstacle: obstacle('returned_cashback'),
     },
     detail: ({ obstacle }) => OBSTACLES[obstacle],
     example: { instance: `${ORDER}/refunds/${ID}/void` },
