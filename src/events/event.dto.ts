@@ -84,7 +84,7 @@ export class EventRefundDto extends OmitType(RefundDto, ['voidable']) {}
 
 /** The customer's wallet as it was then. */
 @InOrder('id', 'document', 'available', 'pending', 'held', 'debt', 'frozen')
-class EventWalletDto extends PickType(WalletDto, ['available', 'pending', 'held', 'debt', 'frozen']) {
+export class EventWalletDto extends PickType(WalletDto, ['available', 'pending', 'held', 'debt', 'frozen']) {
   @ApiId()
   readonly id!: string;
 

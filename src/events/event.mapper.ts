@@ -9,7 +9,7 @@ import { Refund } from '../orders/refund.entity.js';
 import { firstMebibyte } from '../platform/database/lists.js';
 import { byOf } from '../platform/http/by.dto.js';
 import type { WalletData } from '../platform/values/domain-event.js';
-import { type EventData, type EventDto, EventRefundDto } from './event.dto.js';
+import { type EventData, type EventDto, EventRefundDto, type EventWalletDto } from './event.dto.js';
 import type { FeedEvent } from './event.entity.js';
 
 /**
@@ -107,7 +107,10 @@ const ORDER = {
 
 function dataOf({ data, madeBy }: FeedEvent, added: Added): EventData {
   if (data.wallet === undefined) return { order: withAdded(data.order, added) };
-  const walletOf = ({ id, ...sums }: WalletData) => ({ id, document: added.wallets.get(id)!.document, ...sums });
+  // Events of earlier releases do not say whether a wallet is frozen, or a refund was undone.
+  const walletOf = ({ id, frozen, ...sums }: Partial<WalletData>) => {
+    return { id: id!, document: added.wallets.get(id!)!.document, ...sums, frozen: frozen ?? false } as EventWalletDto;
+  };
   const wallet = walletOf(data.wallet);
   if ('grant' in data) {
     const { id } = data.grant;
@@ -125,8 +128,9 @@ function dataOf({ data, madeBy }: FeedEvent, added: Added): EventData {
   if (!('refund' in data)) return { ...data, order, wallet };
   const { returned, reason, metadata, createdBy, voidReason } = added.refunds.get(data.refund.id)!;
   const { items, rest } = returned ?? { items: [], rest: false };
-  const isVoided = data.refund.voided_at !== null;
-  const voided = { voided_by: isVoided ? byOf(madeBy) : null, void_reason: isVoided ? voidReason : null };
+  const { voided_at = null } = data.refund as { voided_at?: Date | null };
+  const isVoided = voided_at !== null;
+  const voided = { voided_at, voided_by: isVoided ? byOf(madeBy) : null, void_reason: isVoided ? voidReason : null };
   const told = { items, rest, reason, metadata: metadata ?? {}, created_by: byOf(createdBy), ...voided };
   return { ...data, order, refund: Object.assign(new EventRefundDto(), data.refund, told), wallet };
 }

@@ -187,14 +187,17 @@ const NoteText = ({ id }: { id: string }): JSX.Element => (
   </Await>
 );
 
+const Source = ({ type, id, external_id }: EntrySource): JSX.Element =>
+  type === 'order' ? <a href={`#/order/${id}`}>{external_id}</a> : <>{external_id}</>;
+
 const entryColumns: Column<Entry>[] = [
   { head: t.field.date, cell: ({ created_at }) => instant(created_at) },
   { head: t.entry.kind, cell: ({ kind }) => t.entryKind[kind] },
   {
     head: t.entry.source,
-    cell: ({ order_id, order_external_id, refund_external_id, grant_external_id }) => (
+    cell: ({ order_id, order_external_id, refund_external_id, source }) => (
       <>
-        {order_id ? <a href={`#/order/${order_id}`}>{order_external_id}</a> : grant_external_id}
+        {order_id ? <a href={`#/order/${order_id}`}>{order_external_id}</a> : source && <Source {...source} />}
         {refund_external_id && <small> {t.entry.refund(refund_external_id)}</small>}
       </>
     ),
@@ -203,8 +206,7 @@ const entryColumns: Column<Entry>[] = [
     head: t.field.reason,
     cell: ({ kind, grant_id, reason }) => (
       <>
-        {/* What is done with the credit later has another reason, or none. */}
-        {['grant', 'void', 'expire'].includes(kind) && reason} {kind === 'grant' && grant_id && <Note id={grant_id} />}
+        {reason} {kind === 'grant' && grant_id && <Note id={grant_id} />}
       </>
     ),
   },

@@ -8,7 +8,7 @@ import { Await, type Column, Problem, save, Section, Table } from '../ui.js';
 import { amountColumns } from './today.js';
 
 const amounts = amountColumns(
-  ...(['opening', 'earned', 'granted', 'redeemed', 'returned', 'taken_back', 'voided'] as const),
+  ...(['opening', 'earned', 'granted', 'redeemed', 'returned', 'taken_back', 'voided', 'debited'] as const),
   ...(['expired', 'closing', 'closing_debt'] as const),
 );
 

@@ -211,7 +211,10 @@ export class Http {
     const content = await bodyOf(response);
     const isCsv = response.headers.get('content-type')?.startsWith('text/csv') ?? false;
     // Another server, too, can say that all is well.
-    if (response.status === status && isCsv === (accept === 'text/csv') && isLike(content, like)) return content as T;
-    throw errorOf(response, content);
+    if (response.status !== status || isCsv !== (accept === 'text/csv') || !isLike(content, like))
+      throw errorOf(response, content);
+    if (method !== 'GET' && typeof content === 'object' && content !== null)
+      Object.defineProperty(content, 'replayed', { value: response.headers.get('idempotency-replayed') === 'true' });
+    return content as T;
   }
 }

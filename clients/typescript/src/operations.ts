@@ -37,9 +37,16 @@ type Input<D extends Data> = [NonNullable<InputOf<D>>] extends [never]
 export type Name = keyof Operations;
 
 type Result<N extends Name> = Operations[N][1][keyof Operations[N][1]];
+/** What a request that writes returns. */
+type Changed<R> = R extends object
+  ? R & {
+      /** Whether the request changed nothing, because it was done before. It is not enumerable. */
+      readonly replayed: boolean;
+    }
+  : R;
 type Answer<N extends Name> = (typeof OPERATIONS)[N][1] extends 'list'
   ? List<Extract<Result<N>, { data: unknown[] }>>
-  : Promise<Result<N>>;
+  : Promise<(typeof OPERATIONS)[N][0] extends `GET ${string}` ? Result<N> : Changed<Result<N>>>;
 /** The IDs in the path, then the body or the query, then options. */
 export type Operation<N extends Name> = (
   ...args: [...Ids<Operations[N][0]>, ...Input<Operations[N][0]>, options?: CallOptions]

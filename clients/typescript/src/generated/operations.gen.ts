@@ -31,11 +31,13 @@ export interface Operations {
   listRefunds: [api.ListRefundsData, api.ListRefundsResponses];
   quoteRefund: [api.QuoteRefundData, api.QuoteRefundResponses];
   getRefund: [api.GetRefundData, api.GetRefundResponses];
+  voidRefund: [api.VoidRefundData, api.VoidRefundResponses];
   listAllRefunds: [api.ListAllRefundsData, api.ListAllRefundsResponses];
   createQuote: [api.CreateQuoteData, api.CreateQuoteResponses];
   getPolicy: [api.GetPolicyData, api.GetPolicyResponses];
   searchWallet: [api.SearchWalletData, api.SearchWalletResponses];
   getWallet: [api.GetWalletData, api.GetWalletResponses];
+  freezeWallet: [api.FreezeWalletData, api.FreezeWalletResponses];
   listWalletCredits: [api.ListWalletCreditsData, api.ListWalletCreditsResponses];
   getWalletExpiring: [api.GetWalletExpiringData, api.GetWalletExpiringResponses];
   listWalletEntries: [api.ListWalletEntriesData, api.ListWalletEntriesResponses];
@@ -43,6 +45,10 @@ export interface Operations {
   listGrants: [api.ListGrantsData, api.ListGrantsResponses];
   getGrant: [api.GetGrantData, api.GetGrantResponses];
   voidGrant: [api.VoidGrantData, api.VoidGrantResponses];
+  createDebit: [api.CreateDebitData, api.CreateDebitResponses];
+  listDebits: [api.ListDebitsData, api.ListDebitsResponses];
+  getDebit: [api.GetDebitData, api.GetDebitResponses];
+  voidDebit: [api.VoidDebitData, api.VoidDebitResponses];
   listCustomers: [api.ListCustomersData, api.ListCustomersResponses];
   listCredits: [api.ListCreditsData, api.ListCreditsResponses];
   listEvents: [api.ListEventsData, api.ListEventsResponses];
@@ -109,11 +115,13 @@ export const OPERATIONS = {
     { amount: '', eligible_amount: '', cashback_returned: '' },
   ],
   getRefund: ['GET /orders/{id}/refunds/{refund_id}', 'call', 200, { id: '', order_id: '', amount: '' }],
+  voidRefund: ['POST /orders/{id}/refunds/{refund_id}/void', 'send', 200, { id: '', order_id: '', amount: '' }],
   listAllRefunds: ['GET /refunds', 'list', 200, { data: [] }],
   createQuote: ['POST /quotes', 'send', 200, { amount_to_pay: '', cashback: {}, payment_methods: [] }],
   getPolicy: ['GET /policy', 'call', 200, { earn_rate: '', earn_rates_by_payment_method: {}, earn_minimum_total: '' }],
   searchWallet: ['POST /wallets/search', 'send', 200, { available: '', pending: '', held: '' }],
   getWallet: ['GET /wallets/{id}', 'call', 200, { available: '', pending: '', held: '' }],
+  freezeWallet: ['PUT /wallets/{id}/freeze', 'send', 200, { available: '', pending: '', held: '' }],
   listWalletCredits: ['GET /wallets/{id}/credits', 'list', 200, { data: [] }],
   getWalletExpiring: ['GET /wallets/{id}/expiring', 'send', 200, { data: [] }],
   listWalletEntries: ['GET /wallets/{id}/entries', 'list', 200, { data: [] }],
@@ -121,6 +129,10 @@ export const OPERATIONS = {
   listGrants: ['GET /grants', 'list', 200, { data: [] }],
   getGrant: ['GET /grants/{id}', 'call', 200, { id: '', wallet_id: '', amount: '' }],
   voidGrant: ['POST /grants/{id}/void', 'send', 200, { id: '', wallet_id: '', amount: '' }],
+  createDebit: ['POST /debits', 'send', 201, { id: '', wallet_id: '', amount: '' }],
+  listDebits: ['GET /debits', 'list', 200, { data: [] }],
+  getDebit: ['GET /debits/{id}', 'call', 200, { id: '', wallet_id: '', amount: '' }],
+  voidDebit: ['POST /debits/{id}/void', 'send', 200, { id: '', wallet_id: '', amount: '' }],
   listCustomers: ['GET /customers', 'list', 200, { data: [] }],
   listCredits: ['GET /credits', 'list', 200, { data: [] }],
   listEvents: ['GET /events', 'list', 200, { next_after: 0, data: [], has_more: false }],

@@ -4,7 +4,7 @@ export type ClientOptions = {
     baseUrl: 'https://cashback.invalid' | (string & {});
 };
 
-export type Webhooks = OrderCreatedWebhookRequest | OrderAmendedWebhookRequest | OrderRedemptionHeldWebhookRequest | OrderRedemptionReleasedWebhookRequest | OrderRenewedWebhookRequest | OrderExpiredWebhookRequest | OrderCompletedWebhookRequest | OrderCancelledWebhookRequest | OrderRefundedWebhookRequest | OrderCustomerChangedWebhookRequest | CashbackGrantedWebhookRequest | CashbackVoidedWebhookRequest | CashbackAvailableWebhookRequest | CashbackExpiringWebhookRequest | CashbackExpiredWebhookRequest | WalletDebtChangedWebhookRequest;
+export type Webhooks = OrderCreatedWebhookRequest | OrderAmendedWebhookRequest | OrderRedemptionHeldWebhookRequest | OrderRedemptionReleasedWebhookRequest | OrderRenewedWebhookRequest | OrderExpiredWebhookRequest | OrderCompletedWebhookRequest | OrderCancelledWebhookRequest | OrderRefundedWebhookRequest | OrderRefundVoidedWebhookRequest | OrderCustomerChangedWebhookRequest | CashbackGrantedWebhookRequest | CashbackVoidedWebhookRequest | CashbackDebitedWebhookRequest | CashbackDebitVoidedWebhookRequest | CashbackAvailableWebhookRequest | CashbackExpiringWebhookRequest | CashbackExpiredWebhookRequest | WalletDebtChangedWebhookRequest | WalletFrozenWebhookRequest | WalletUnfrozenWebhookRequest;
 
 export type SandboxPolicy = {
     /**
@@ -71,6 +71,10 @@ export type SandboxPolicy = {
      * The IANA time zone in which calendar days begin.
      */
     time_zone?: string;
+    /**
+     * Whether a new customer needs a document with correct check digits. The operator can decide it for all merchants.
+     */
+    document_check_digits?: boolean;
 };
 
 export type CreateSandboxMerchant = {
@@ -147,12 +151,12 @@ export type Policy = {
      */
     time_zone: string;
     /**
-     * Whether a document with wrong check digits is refused. The operator of the service decides it for all merchants.
+     * Whether a new customer needs a document with correct check digits. The operator can decide it for all merchants.
      */
     document_check_digits: boolean;
 };
 
-export type Permission = 'sell' | 'refund' | 'customers' | 'grants' | 'events' | 'reports' | 'privacy' | 'users';
+export type Permission = 'sell' | 'refund' | 'customers' | 'grants' | 'debits' | 'events' | 'reports' | 'privacy' | 'users';
 
 export type SandboxUser = {
     /**
@@ -395,6 +399,19 @@ export type PaymentMethod = {
     amount: string;
 };
 
+export type CompleteOrder = {
+    /**
+     * Amount of cashback to redeem, in BRL. Default: the held amount. Required if the order has expired and its `lapsed`
+     * is not "0.00".
+     */
+    redeem?: string;
+    /**
+     * Final payment methods: what the customer really pays. Their amounts and the redeemed cashback must add up to at
+     * most the total. Default: those of the order, which are not compared with the total again.
+     */
+    payment_methods?: Array<PaymentMethod>;
+};
+
 export type CreateOrder = {
     /**
      * Your ID of the order, unique per merchant. It is the idempotency key.
@@ -405,14 +422,18 @@ export type CreateOrder = {
      */
     items: Array<CreateOrderItem>;
     /**
-     * The customer's taxpayer number: a CPF (11 digits) or a CNPJ (14 characters), without punctuation.
+     * The customer's taxpayer number: a CPF (11 digits) or a CNPJ (14 characters).
      */
     document: string;
     /**
-     * Total of the order in BRL. It must be greater than zero. It is not compared with the items, because discounts and
-     * shipping can change it.
+     * Total of the order in BRL. It is not compared with the items, because discounts and shipping can change it. With
+     * "0.00", nothing is redeemed, earned or refunded.
      */
     total: string;
+    /**
+     * The currency of all amounts, if you send it: only BRL.
+     */
+    currency?: 'BRL';
     /**
      * Part of the total on which cashback is earned and redeemed, in BRL. It is at most the total, which is the default.
      * Leave out shipping and gift cards, for example.
@@ -424,9 +445,9 @@ export type CreateOrder = {
      */
     earn_amount?: string;
     /**
-     * Payment methods, 0 to 20. Their amounts must add up to at most the total.
+     * Payment methods, 0 to 20; none by default. Their amounts must add up to at most the total.
      */
-    payment_methods: Array<PaymentMethod>;
+    payment_methods?: Array<PaymentMethod>;
     /**
      * Where the order is made, for reports by store: at most 100 characters.
      */
@@ -443,6 +464,11 @@ export type CreateOrder = {
      * future. Default: after the policy's `order_ttl_minutes`.
      */
     expires_at?: string;
+    /**
+     * Completes the order in the same request, for a sale that is paid. A refusal leaves no order. If the order exists
+     * with the same content, it is completed, or the completion is repeated.
+     */
+    complete?: CompleteOrder;
 };
 
 export type OrderStatus = 'pending' | 'completed' | 'cancelled' | 'expired' | 'partially_refunded' | 'refunded';
@@ -480,9 +506,10 @@ export type OrderPaymentMethod = {
 };
 
 /**
- * What limits the maximum; null if only the total does, or once the order is completed or cancelled.
+ * What limits the maximum; `frozen` if the customer's wallet is. Null if only the total does, or once the order is
+ * completed or cancelled.
  */
-export type LimitedBy = 'balance' | 'order_share' | 'minimum_total' | 'redeem_minimum';
+export type LimitedBy = 'balance' | 'order_share' | 'minimum_total' | 'redeem_minimum' | 'frozen';
 
 export type ToRedeem = {
     /**
@@ -495,7 +522,8 @@ export type ToRedeem = {
      */
     maximum: string;
     /**
-     * What limits the maximum; null if only the total does, or once the order is completed or cancelled.
+     * What limits the maximum; `frozen` if the customer's wallet is. Null if only the total does, or once the order is
+     * completed or cancelled.
      */
     limited_by: LimitedBy | null;
     /**
@@ -522,14 +550,14 @@ export type ToRedeem = {
 export type EarnLimitedBy = 'minimum_total' | 'maximum';
 
 /**
- * `quoted` before completion; `none` if the order was cancelled or earned nothing. Otherwise the first that is true: `taken_back` if refunds took all of it back, `expired` from `expires_at` on, `partially_taken_back` if refunds took a part of it back, `pending` until `available_at`, `available`. It does not say whether the customer has spent it.
+ * `quoted` before completion; `none` if the order expired, was cancelled, or earned nothing. Otherwise the first that is true: `taken_back` if refunds took all of it back, `expired` from `expires_at` on, `partially_taken_back` if refunds took a part of it back, `pending` until `available_at`, `available`. It does not say whether the customer has spent it.
  */
 export type ToReceiveStatus = 'quoted' | 'pending' | 'available' | 'partially_taken_back' | 'taken_back' | 'expired' | 'none';
 
 export type ToReceive = {
     /**
-     * Before completion: what the customer will receive if the order is completed in its current state. After completion:
-     * the earned amount.
+     * Before completion: what the customer will receive if the order is completed in its current state; "0.00" once it
+     * expired or was cancelled. After completion: the earned amount.
      */
     amount: string;
     /**
@@ -541,12 +569,12 @@ export type ToReceive = {
      */
     taken_back: string;
     /**
-     * `quoted` before completion; `none` if the order was cancelled or earned nothing. Otherwise the first that is true: `taken_back` if refunds took all of it back, `expired` from `expires_at` on, `partially_taken_back` if refunds took a part of it back, `pending` until `available_at`, `available`. It does not say whether the customer has spent it.
+     * `quoted` before completion; `none` if the order expired, was cancelled, or earned nothing. Otherwise the first that is true: `taken_back` if refunds took all of it back, `expired` from `expires_at` on, `partially_taken_back` if refunds took a part of it back, `pending` until `available_at`, `available`. It does not say whether the customer has spent it.
      */
     status: ToReceiveStatus;
     /**
      * When it becomes available; before completion, calculated as if the order had been completed at its creation. Null,
-     * like the other dates, if the order was cancelled.
+     * like the other dates, if the order expired or was cancelled.
      */
     available_at: string | null;
     /**
@@ -659,7 +687,7 @@ export type OrderPage = {
 
 export type SearchOrders = {
     /**
-     * The customer's taxpayer number: a CPF (11 digits) or a CNPJ (14 characters), without punctuation.
+     * The customer's taxpayer number: a CPF (11 digits) or a CNPJ (14 characters).
      */
     document: string;
     /**
@@ -677,19 +705,19 @@ export type SearchOrders = {
 };
 
 /**
- * `created`, `expired`, `completed`, `cancelled`, `customer_changed` and `refunded` happened to the order. `available`: the cashback that it earned became available. All others are kinds of ledger entries; `expire` is of the cashback that it earned.
+ * `created`, `expired`, `completed`, `cancelled`, `customer_changed`, `refunded` and `refund_voided` happened to the order. `available`: the cashback that it earned became available. All others are kinds of ledger entries; `debit` and `expire` are of the cashback that it earned.
  */
-export type TimelineType = 'created' | 'expired' | 'completed' | 'cancelled' | 'redeem' | 'earn' | 'customer_changed' | 'move_out' | 'move_in' | 'refunded' | 'return' | 'take_back' | 'repay' | 'debt' | 'available' | 'expire';
+export type TimelineType = 'created' | 'expired' | 'completed' | 'cancelled' | 'redeem' | 'earn' | 'customer_changed' | 'move_out' | 'move_in' | 'refunded' | 'return' | 'take_back' | 'repay' | 'debt' | 'refund_voided' | 'available' | 'debit' | 'expire';
 
 export type TimelineLine = {
     at: string;
     /**
-     * `created`, `expired`, `completed`, `cancelled`, `customer_changed` and `refunded` happened to the order. `available`: the cashback that it earned became available. All others are kinds of ledger entries; `expire` is of the cashback that it earned.
+     * `created`, `expired`, `completed`, `cancelled`, `customer_changed`, `refunded` and `refund_voided` happened to the order. `available`: the cashback that it earned became available. All others are kinds of ledger entries; `debit` and `expire` are of the cashback that it earned.
      */
     type: TimelineType;
     /**
-     * Of `completed`, the total; of `refunded`, the refunded part of it; otherwise the cashback, signed as in the
-     * statement. Null if nothing moved.
+     * Of `completed`, the total; of `refunded` and `refund_voided`, the refunded part of it; otherwise the cashback,
+     * signed as in the statement. Null if nothing moved.
      */
     amount: string | null;
     /**
@@ -709,7 +737,7 @@ export type TimelineLine = {
      */
     refund_external_id: string | null;
     /**
-     * Why, if the request said it: of `cancelled`, `customer_changed` and `refunded`.
+     * Why, if the request said it: of `cancelled`, `customer_changed`, `refunded` and `refund_voided`.
      */
     reason: string | null;
 };
@@ -728,10 +756,14 @@ export type AmendOrder = {
      */
     items: Array<CreateOrderItem>;
     /**
-     * Total of the order in BRL. It must be greater than zero. It is not compared with the items, because discounts and
-     * shipping can change it.
+     * Total of the order in BRL. It is not compared with the items, because discounts and shipping can change it. With
+     * "0.00", nothing is redeemed, earned or refunded.
      */
     total: string;
+    /**
+     * The currency of all amounts, if you send it: only BRL.
+     */
+    currency?: 'BRL';
     /**
      * Part of the total on which cashback is earned and redeemed, in BRL. It is at most the total, which is the default.
      * Leave out shipping and gift cards, for example.
@@ -743,9 +775,9 @@ export type AmendOrder = {
      */
     earn_amount?: string;
     /**
-     * Payment methods, 0 to 20. Their amounts must add up to at most the total.
+     * Payment methods, 0 to 20; none by default. Their amounts must add up to at most the total.
      */
-    payment_methods: Array<PaymentMethod>;
+    payment_methods?: Array<PaymentMethod>;
     /**
      * Where the order is made, for reports by store: at most 100 characters.
      */
@@ -786,22 +818,9 @@ export type SetRedemption = {
     expires_at?: string;
 };
 
-export type CompleteOrder = {
-    /**
-     * Amount of cashback to redeem, in BRL. Default: the held amount. Required if the order has expired and its `lapsed`
-     * is not "0.00".
-     */
-    redeem?: string;
-    /**
-     * Final payment methods: what the customer really pays. Their amounts and the redeemed cashback must add up to at
-     * most the total. Default: those of the order, which are not compared with the total again.
-     */
-    payment_methods?: Array<PaymentMethod>;
-};
-
 export type ChangeCustomer = {
     /**
-     * The customer's taxpayer number: a CPF (11 digits) or a CNPJ (14 characters), without punctuation.
+     * The customer's taxpayer number: a CPF (11 digits) or a CNPJ (14 characters).
      */
     document: string;
     /**
@@ -951,6 +970,19 @@ export type Refund = {
     };
     created_at: string;
     created_by: By;
+    /**
+     * Whether it can be undone now.
+     */
+    voidable: boolean;
+    /**
+     * When it was undone; null if it was not.
+     */
+    voided_at: string | null;
+    /**
+     * Who did that.
+     */
+    voided_by: By | null;
+    void_reason: string | null;
 };
 
 export type QuoteRefund = {
@@ -1014,16 +1046,27 @@ export type RefundPage = {
     next_cursor: string | null;
 };
 
+export type VoidRefund = {
+    /**
+     * For your records: at most 500 characters. Do not write names or addresses.
+     */
+    reason?: string;
+};
+
 export type CreateQuote = {
     /**
-     * The customer's taxpayer number: a CPF (11 digits) or a CNPJ (14 characters), without punctuation.
+     * The customer's taxpayer number: a CPF (11 digits) or a CNPJ (14 characters).
      * Without it, the quote has no `to_redeem`.
      */
     document?: string;
     /**
-     * Total of the order in BRL, greater than zero.
+     * Total of the order in BRL.
      */
     total: string;
+    /**
+     * The currency of all amounts, if you send it: only BRL.
+     */
+    currency?: 'BRL';
     /**
      * Part of the total on which cashback is earned and redeemed, in BRL. It is at most the total, which is the default.
      */
@@ -1224,7 +1267,7 @@ export type CurrentPolicy = {
      */
     time_zone: string;
     /**
-     * Whether a document with wrong check digits is refused. The operator of the service decides it for all merchants.
+     * Whether a new customer needs a document with correct check digits. The operator can decide it for all merchants.
      */
     document_check_digits: boolean;
     /**
@@ -1240,7 +1283,7 @@ export type CurrentPolicy = {
 
 export type SearchWallet = {
     /**
-     * The customer's taxpayer number: a CPF (11 digits) or a CNPJ (14 characters), without punctuation.
+     * The customer's taxpayer number: a CPF (11 digits) or a CNPJ (14 characters).
      */
     document: string;
 };
@@ -1290,6 +1333,22 @@ export type Wallet = {
      */
     debt: string;
     /**
+     * Whether orders can redeem only what they hold already.
+     */
+    frozen: boolean;
+    /**
+     * When it was last frozen or unfrozen; null if it never was.
+     */
+    freeze_changed_at: string | null;
+    /**
+     * Who did that.
+     */
+    freeze_changed_by: By | null;
+    /**
+     * Why; null, too, after the customer was erased.
+     */
+    freeze_reason: string | null;
+    /**
      * The pending amount that becomes available next; null if nothing is pending.
      */
     next_release: NextRelease | null;
@@ -1297,6 +1356,14 @@ export type Wallet = {
      * The available amount that expires next; null if nothing is available.
      */
     next_expiry: NextExpiry | null;
+};
+
+export type FreezeWallet = {
+    frozen: boolean;
+    /**
+     * Why, for your records: at most 500 characters. Do not write names or addresses.
+     */
+    reason: string;
 };
 
 export type CreditSourceType = 'order' | 'grant';
@@ -1382,7 +1449,27 @@ export type ExpiringReport = {
 /**
  * `debt` and `repay` change the debt, all others change the balance.
  */
-export type EntryKind = 'earn' | 'grant' | 'redeem' | 'return' | 'take_back' | 'void' | 'expire' | 'move_out' | 'move_in' | 'debt' | 'repay';
+export type EntryKind = 'earn' | 'grant' | 'redeem' | 'return' | 'take_back' | 'void' | 'debit' | 'expire' | 'move_out' | 'move_in' | 'debt' | 'repay';
+
+export type EntrySource = {
+    type: CreditSourceType;
+    /**
+     * The ID of the order or of the grant.
+     */
+    id: string;
+    /**
+     * Your ID of the order or of the grant.
+     */
+    external_id: string;
+    /**
+     * Where it was earned or granted; null if that is not known.
+     */
+    store: string | null;
+    /**
+     * Whether a refund of the order returned it as a credit of its own, because its origin ends too soon.
+     */
+    return: boolean;
+};
 
 export type Entry = {
     /**
@@ -1422,9 +1509,25 @@ export type Entry = {
      */
     refund_external_id: string | null;
     /**
-     * The credit that the entry changed; null if it changed the debt.
+     * The debit that the entry belongs to, if any.
+     */
+    debit_id: string | null;
+    /**
+     * Your ID of that debit.
+     */
+    debit_external_id: string | null;
+    /**
+     * The credit that the entry changed; null if it changed the debt, and for several credits.
      */
     credit_id: string | null;
+    /**
+     * Where that credit comes from.
+     */
+    source: EntrySource | null;
+    /**
+     * The number of ledger entries: 1, unless `by=change`.
+     */
+    lines: number;
     /**
      * The grant that gave the customer this credit; null if an order earned it, or a refund made it as a new credit.
      */
@@ -1434,7 +1537,7 @@ export type Entry = {
      */
     grant_external_id: string | null;
     /**
-     * The reason of that grant, if it has one.
+     * The reason of a grant or a debit, on its own entries.
      */
     reason: string | null;
     /**
@@ -1466,7 +1569,7 @@ export type CreateGrant = {
      */
     external_id: string;
     /**
-     * The customer's taxpayer number: a CPF (11 digits) or a CNPJ (14 characters), without punctuation.
+     * The customer's taxpayer number: a CPF (11 digits) or a CNPJ (14 characters).
      */
     document: string;
     /**
@@ -1573,6 +1676,115 @@ export type VoidGrant = {
     reason?: string;
 };
 
+export type CreateDebit = {
+    /**
+     * Your ID of the debit, unique per merchant. It is the idempotency key.
+     */
+    external_id: string;
+    /**
+     * The customer's taxpayer number: a CPF (11 digits) or a CNPJ (14 characters).
+     */
+    document: string;
+    /**
+     * Amount in BRL. It must be greater than zero.
+     */
+    amount: string;
+    /**
+     * The reason that the customer sees in the statement. Do not write names or addresses.
+     */
+    reason: string;
+    /**
+     * "available" takes what there is if the customer has less. Without it, that is a 422.
+     */
+    take?: 'available';
+    /**
+     * A note for staff, which the statement does not show.
+     */
+    note?: string;
+    /**
+     * Where it is made, for reports by store: at most 100 characters.
+     */
+    store?: string;
+    /**
+     * What you keep with the debit: at most 20 strings of up to 500 characters. Keys have 1 to 40 letters, digits, `_`,
+     * `.` and `-`.
+     */
+    metadata?: {
+        [key: string]: string;
+    };
+};
+
+export type Debit = {
+    /**
+     * UUID v7.
+     */
+    id: string;
+    external_id: string;
+    /**
+     * The customer's wallet.
+     */
+    wallet_id: string;
+    document: string;
+    /**
+     * What was taken.
+     */
+    amount: string;
+    /**
+     * What the request asked for: more than `amount` only with `take`.
+     */
+    requested_amount: string;
+    /**
+     * Whether less could be taken.
+     */
+    take: 'available' | null;
+    /**
+     * What voids gave back.
+     */
+    given_back: string;
+    /**
+     * Once it is voided, what was not given back: what had expired meanwhile, or what refunds of its order had settled.
+     */
+    not_given_back: string;
+    /**
+     * Null after the customer was erased.
+     */
+    reason: string | null;
+    note: string | null;
+    store: string | null;
+    /**
+     * What you keep with the debit; empty by default.
+     */
+    metadata: {
+        [key: string]: string;
+    };
+    created_at: string;
+    created_by: By;
+    /**
+     * When it was first voided; null if it was not.
+     */
+    voided_at: string | null;
+    /**
+     * Who did that.
+     */
+    voided_by: By | null;
+    void_reason: string | null;
+};
+
+export type DebitPage = {
+    data: Array<Debit>;
+    /**
+     * The `cursor` for the next page; null on the last page.
+     */
+    next_cursor: string | null;
+};
+
+export type VoidDebit = {
+    /**
+     * For your records, at most 500 characters.
+     */
+    reason?: string;
+};
+
 export type Customer = {
     /**
      * The taxpayer number; a UUID in its place for a customer who was erased.
@@ -1583,6 +1795,10 @@ export type Customer = {
     pending: string;
     held: string;
     debt: string;
+    /**
+     * Whether orders can redeem only what they hold already.
+     */
+    frozen: boolean;
     /**
      * The available amount that expires next; null if nothing is available.
      */
@@ -1771,6 +1987,10 @@ export type EventWallet = {
      * Amount that refunds could not take back. New cashback first repays it.
      */
     debt: string;
+    /**
+     * Whether orders can redeem only what they hold already.
+     */
+    frozen: boolean;
 };
 
 export type OrderChangedData = {
@@ -1778,9 +1998,69 @@ export type OrderChangedData = {
     wallet: EventWallet;
 };
 
+export type EventRefund = {
+    /**
+     * UUID v7.
+     */
+    id: string;
+    external_id: string;
+    order_id: string;
+    /**
+     * Your ID of the order.
+     */
+    order_external_id: string;
+    /**
+     * Refunded part of the order's total.
+     */
+    amount: string;
+    /**
+     * Part of the amount that concerned goods of the order's `eligible_total`.
+     */
+    eligible_amount: string;
+    /**
+     * The items that came back, with their quantities; empty if the refund was for an amount, or for the rest alone.
+     */
+    items: Array<ReturnedItem>;
+    /**
+     * Whether what the total has beyond the items came back with them.
+     */
+    rest: boolean;
+    /**
+     * Redeemed cashback that was returned to the customer's wallet, where it can be spent for at least seven days.
+     */
+    cashback_returned: string;
+    /**
+     * Earned cashback that was taken back.
+     */
+    cashback_taken_back: string;
+    /**
+     * Money to pay back to the customer: the amount minus `cashback_returned`.
+     */
+    amount_to_pay_back: string;
+    reason: string | null;
+    store: string | null;
+    /**
+     * What you keep with the refund; empty by default.
+     */
+    metadata: {
+        [key: string]: string;
+    };
+    created_at: string;
+    created_by: By;
+    /**
+     * When it was undone; null if it was not.
+     */
+    voided_at: string | null;
+    /**
+     * Who did that.
+     */
+    voided_by: By | null;
+    void_reason: string | null;
+};
+
 export type OrderRefundedData = {
     order: Order;
-    refund: Refund;
+    refund: EventRefund;
     wallet: EventWallet;
 };
 
@@ -1819,16 +2099,51 @@ export type EventGrant = {
 
 export type GrantData = {
     /**
-     * The amount that was granted or voided, or the sum of what became available, expired, or expires on that day.
+     * The amount that was granted, voided, debited or given back, or the sum of what became available, expired, or
+     * expires on that day.
      */
     amount: string;
     grant: EventGrant;
     wallet: EventWallet;
 };
 
+export type EventDebit = {
+    /**
+     * UUID v7.
+     */
+    id: string;
+    external_id: string;
+    store: string | null;
+    /**
+     * What was taken.
+     */
+    amount: string;
+    /**
+     * Null after the customer was erased.
+     */
+    reason: string | null;
+    /**
+     * What you keep with the debit; empty by default.
+     */
+    metadata: {
+        [key: string]: string;
+    };
+};
+
+export type DebitData = {
+    /**
+     * The amount that was granted, voided, debited or given back, or the sum of what became available, expired, or
+     * expires on that day.
+     */
+    amount: string;
+    debit: EventDebit;
+    wallet: EventWallet;
+};
+
 export type CashbackAvailableData = {
     /**
-     * The amount that was granted or voided, or the sum of what became available, expired, or expires on that day.
+     * The amount that was granted, voided, debited or given back, or the sum of what became available, expired, or
+     * expires on that day.
      */
     amount: string;
     /**
@@ -1844,7 +2159,8 @@ export type CashbackAvailableData = {
 
 export type CashbackExpiringData = {
     /**
-     * The amount that was granted or voided, or the sum of what became available, expired, or expires on that day.
+     * The amount that was granted, voided, debited or given back, or the sum of what became available, expired, or
+     * expires on that day.
      */
     amount: string;
     expires_at: string;
@@ -1857,7 +2173,8 @@ export type CashbackExpiringData = {
 
 export type CashbackExpiredData = {
     /**
-     * The amount that was granted or voided, or the sum of what became available, expired, or expires on that day.
+     * The amount that was granted, voided, debited or given back, or the sum of what became available, expired, or
+     * expires on that day.
      */
     amount: string;
     wallet: EventWallet;
@@ -1871,7 +2188,11 @@ export type DebtChangedData = {
     wallet: EventWallet;
 };
 
-export type EventType = 'order.created' | 'order.amended' | 'order.redemption_held' | 'order.redemption_released' | 'order.renewed' | 'order.expired' | 'order.completed' | 'order.cancelled' | 'order.refunded' | 'order.customer_changed' | 'cashback.granted' | 'cashback.voided' | 'cashback.available' | 'cashback.expiring' | 'cashback.expired' | 'wallet.debt_changed';
+export type FreezeData = {
+    wallet: EventWallet;
+};
+
+export type EventType = 'order.created' | 'order.amended' | 'order.redemption_held' | 'order.redemption_released' | 'order.renewed' | 'order.expired' | 'order.completed' | 'order.cancelled' | 'order.refunded' | 'order.refund_voided' | 'order.customer_changed' | 'cashback.granted' | 'cashback.voided' | 'cashback.debited' | 'cashback.debit_voided' | 'cashback.available' | 'cashback.expiring' | 'cashback.expired' | 'wallet.debt_changed' | 'wallet.frozen' | 'wallet.unfrozen';
 
 export type Event = ({
     type: 'order.created';
@@ -1892,12 +2213,18 @@ export type Event = ({
 } & OrderCancelledEvent) | ({
     type: 'order.refunded';
 } & OrderRefundedEvent) | ({
+    type: 'order.refund_voided';
+} & OrderRefundVoidedEvent) | ({
     type: 'order.customer_changed';
 } & OrderCustomerChangedEvent) | ({
     type: 'cashback.granted';
 } & CashbackGrantedEvent) | ({
     type: 'cashback.voided';
 } & CashbackVoidedEvent) | ({
+    type: 'cashback.debited';
+} & CashbackDebitedEvent) | ({
+    type: 'cashback.debit_voided';
+} & CashbackDebitVoidedEvent) | ({
     type: 'cashback.available';
 } & CashbackAvailableEvent) | ({
     type: 'cashback.expiring';
@@ -1905,7 +2232,11 @@ export type Event = ({
     type: 'cashback.expired';
 } & CashbackExpiredEvent) | ({
     type: 'wallet.debt_changed';
-} & WalletDebtChangedEvent);
+} & WalletDebtChangedEvent) | ({
+    type: 'wallet.frozen';
+} & WalletFrozenEvent) | ({
+    type: 'wallet.unfrozen';
+} & WalletUnfrozenEvent);
 
 export type EventPage = {
     data: Array<Event>;
@@ -2097,9 +2428,13 @@ export type LedgerRow = {
      */
     taken_back: string;
     voided: string;
+    /**
+     * Taken by debits, less what their voids gave back.
+     */
+    debited: string;
     expired: string;
     /**
-     * `opening + earned + granted − redeemed + returned − taken_back − voided − expired`.
+     * `opening + earned + granted − redeemed + returned − taken_back − voided − debited − expired`.
      */
     closing: string;
     /**
@@ -2276,7 +2611,7 @@ export type TopReport = {
 
 export type ExportCustomer = {
     /**
-     * The customer's taxpayer number: a CPF (11 digits) or a CNPJ (14 characters), without punctuation.
+     * The customer's taxpayer number: a CPF (11 digits) or a CNPJ (14 characters).
      */
     document: string;
 };
@@ -2292,6 +2627,7 @@ export type CustomerExport = {
      */
     credits: Array<Credit>;
     grants: Array<Grant>;
+    debits: Array<Debit>;
     /**
      * The statement.
      */
@@ -2304,7 +2640,7 @@ export type CustomerExport = {
 
 export type EraseCustomer = {
     /**
-     * The customer's taxpayer number: a CPF (11 digits) or a CNPJ (14 characters), without punctuation.
+     * The customer's taxpayer number: a CPF (11 digits) or a CNPJ (14 characters).
      */
     document: string;
     /**
@@ -2545,6 +2881,30 @@ export type OrderRefundedEvent = {
 };
 
 /**
+ * The latest refund of an order was undone.
+ */
+export type OrderRefundVoidedEvent = {
+    /**
+     * The same in the feed and in each delivery of a webhook.
+     */
+    id: string;
+    type: 'order.refund_voided';
+    /**
+     * The number in the merchant's feed: from 1, without gaps.
+     */
+    sequence: number;
+    /**
+     * When it happened.
+     */
+    timestamp: string;
+    /**
+     * Who did it; null for what a date does.
+     */
+    by: By | null;
+    data: OrderRefundedData;
+};
+
+/**
  * The customer of a completed order was corrected.
  */
 export type OrderCustomerChangedEvent = {
@@ -2614,6 +2974,54 @@ export type CashbackVoidedEvent = {
      */
     by: By | null;
     data: GrantData;
+};
+
+/**
+ * Cashback was taken from a customer by hand.
+ */
+export type CashbackDebitedEvent = {
+    /**
+     * The same in the feed and in each delivery of a webhook.
+     */
+    id: string;
+    type: 'cashback.debited';
+    /**
+     * The number in the merchant's feed: from 1, without gaps.
+     */
+    sequence: number;
+    /**
+     * When it happened.
+     */
+    timestamp: string;
+    /**
+     * Who did it; null for what a date does.
+     */
+    by: By | null;
+    data: DebitData;
+};
+
+/**
+ * A debit was voided, and what it took was given back.
+ */
+export type CashbackDebitVoidedEvent = {
+    /**
+     * The same in the feed and in each delivery of a webhook.
+     */
+    id: string;
+    type: 'cashback.debit_voided';
+    /**
+     * The number in the merchant's feed: from 1, without gaps.
+     */
+    sequence: number;
+    /**
+     * When it happened.
+     */
+    timestamp: string;
+    /**
+     * Who did it; null for what a date does.
+     */
+    by: By | null;
+    data: DebitData;
 };
 
 /**
@@ -2713,6 +3121,54 @@ export type WalletDebtChangedEvent = {
 };
 
 /**
+ * A customer's wallet was frozen.
+ */
+export type WalletFrozenEvent = {
+    /**
+     * The same in the feed and in each delivery of a webhook.
+     */
+    id: string;
+    type: 'wallet.frozen';
+    /**
+     * The number in the merchant's feed: from 1, without gaps.
+     */
+    sequence: number;
+    /**
+     * When it happened.
+     */
+    timestamp: string;
+    /**
+     * Who did it; null for what a date does.
+     */
+    by: By | null;
+    data: FreezeData;
+};
+
+/**
+ * A customer's wallet was unfrozen.
+ */
+export type WalletUnfrozenEvent = {
+    /**
+     * The same in the feed and in each delivery of a webhook.
+     */
+    id: string;
+    type: 'wallet.unfrozen';
+    /**
+     * The number in the merchant's feed: from 1, without gaps.
+     */
+    sequence: number;
+    /**
+     * When it happened.
+     */
+    timestamp: string;
+    /**
+     * Who did it; null for what a date does.
+     */
+    by: By | null;
+    data: FreezeData;
+};
+
+/**
  * An error (RFC 9457). Its `code` says which one, and which members it has.
  */
 export type Problem = ({
@@ -2746,6 +3202,10 @@ export type Problem = ({
 } & InvalidTransitionProblem) | ({
     code: 'cashback_held';
 } & CashbackHeldProblem) | ({
+    code: 'wallet_frozen';
+} & WalletFrozenProblem) | ({
+    code: 'refund_not_voidable';
+} & RefundNotVoidableProblem) | ({
     code: 'redemption_lapsed';
 } & RedemptionLapsedProblem) | ({
     code: 'redemption_no_longer_available';
@@ -2778,6 +3238,8 @@ export type Problem = ({
 } & WrongPasswordProblem) | ({
     code: 'grant_exceeds_maximum';
 } & GrantExceedsMaximumProblem) | ({
+    code: 'debit_exceeds_balance';
+} & DebitExceedsBalanceProblem) | ({
     code: 'refund_exceeds_total';
 } & RefundExceedsTotalProblem) | ({
     code: 'webhook_url_refused';
@@ -3395,6 +3857,82 @@ export type CashbackHeldProblem = {
         id: string;
         external_id: string;
     }>;
+};
+
+/**
+ * The wallet of the customer is frozen. (RFC 9457)
+ */
+export type WalletFrozenProblem = {
+    type: 'urn:problem:cashback:wallet_frozen';
+    /**
+     * Summary of the problem, the same for every occurrence.
+     */
+    title: string;
+    /**
+     * HTTP status code.
+     */
+    status: 409;
+    /**
+     * Explanation of this occurrence.
+     */
+    detail: string;
+    /**
+     * The path of the request.
+     */
+    instance: string;
+    /**
+     * Stable identifier of the problem, for programs.
+     */
+    code: 'wallet_frozen';
+    /**
+     * ID of the request, as in `x-request-id` and in the logs.
+     */
+    request_id: string;
+    /**
+     * Whether the same request may succeed later.
+     */
+    retryable: false;
+    next_action: NextAction;
+};
+
+/**
+ * The refund cannot be undone any more. (RFC 9457)
+ */
+export type RefundNotVoidableProblem = {
+    type: 'urn:problem:cashback:refund_not_voidable';
+    /**
+     * Summary of the problem, the same for every occurrence.
+     */
+    title: string;
+    /**
+     * HTTP status code.
+     */
+    status: 409;
+    /**
+     * Explanation of this occurrence.
+     */
+    detail: string;
+    /**
+     * The path of the request.
+     */
+    instance: string;
+    /**
+     * Stable identifier of the problem, for programs.
+     */
+    code: 'refund_not_voidable';
+    /**
+     * ID of the request, as in `x-request-id` and in the logs.
+     */
+    request_id: string;
+    /**
+     * Whether the same request may succeed later.
+     */
+    retryable: false;
+    next_action: NextAction;
+    /**
+     * What is in the way.
+     */
+    obstacle: 'later_change' | 'repaid_debt' | 'debt' | 'returned_cashback' | 'taken_cashback';
 };
 
 /**
@@ -4074,6 +4612,50 @@ export type GrantExceedsMaximumProblem = {
 };
 
 /**
+ * The debit exceeds what the customer has. (RFC 9457)
+ */
+export type DebitExceedsBalanceProblem = {
+    type: 'urn:problem:cashback:debit_exceeds_balance';
+    /**
+     * Summary of the problem, the same for every occurrence.
+     */
+    title: string;
+    /**
+     * HTTP status code.
+     */
+    status: 422;
+    /**
+     * Explanation of this occurrence.
+     */
+    detail: string;
+    /**
+     * The path of the request.
+     */
+    instance: string;
+    /**
+     * Stable identifier of the problem, for programs.
+     */
+    code: 'debit_exceeds_balance';
+    /**
+     * ID of the request, as in `x-request-id` and in the logs.
+     */
+    request_id: string;
+    /**
+     * Whether the same request may succeed later.
+     */
+    retryable: false;
+    next_action: NextAction;
+    /**
+     * The most that can be debited now, in BRL: what is available and pending.
+     */
+    maximum: string;
+    /**
+     * All errors of the request.
+     */
+    errors: Array<ProblemError>;
+};
+
+/**
  * The refund exceeds what is left of the order. (RFC 9457)
  */
 export type RefundExceedsTotalProblem = {
@@ -4387,10 +4969,14 @@ export type AmendOrderWritable = {
      */
     items: Array<CreateOrderItem>;
     /**
-     * Total of the order in BRL. It must be greater than zero. It is not compared with the items, because discounts and
-     * shipping can change it.
+     * Total of the order in BRL. It is not compared with the items, because discounts and shipping can change it. With
+     * "0.00", nothing is redeemed, earned or refunded.
      */
     total: string;
+    /**
+     * The currency of all amounts, if you send it: only BRL.
+     */
+    currency?: 'BRL';
     /**
      * Part of the total on which cashback is earned and redeemed, in BRL. It is at most the total, which is the default.
      * Leave out shipping and gift cards, for example.
@@ -4402,9 +4988,9 @@ export type AmendOrderWritable = {
      */
     earn_amount?: string;
     /**
-     * Payment methods, 0 to 20. Their amounts must add up to at most the total.
+     * Payment methods, 0 to 20; none by default. Their amounts must add up to at most the total.
      */
-    payment_methods: Array<PaymentMethod>;
+    payment_methods?: Array<PaymentMethod>;
     /**
      * Where the order is made, for reports by store: at most 100 characters.
      */
@@ -5089,21 +5675,57 @@ export type CreateOrderData = {
 
 export type CreateOrderErrors = {
     /**
+     * `malformed_request`: The request is not valid HTTP
+     *
+     * `malformed_json`: The request body is not valid JSON
+     *
+     * `validation_failed`: The request is not valid
+     */
+    400: ({
+        code: 'malformed_request';
+    } & MalformedRequestProblem) | ({
+        code: 'malformed_json';
+    } & MalformedJsonProblem) | ({
+        code: 'validation_failed';
+    } & ValidationFailedProblem);
+    /**
      * `forbidden`: The API user does not have the permission for this
      */
     403: ForbiddenProblem;
     /**
      * `external_id_conflict`: The external_id was already used with different content
+     *
+     * `invalid_transition`: The order does not allow this operation in its current state
+     *
+     * `redemption_lapsed`: The cashback that the order held was released
+     *
+     * `redemption_no_longer_available`: The cashback is no longer available
      */
-    409: ExternalIdConflictProblem;
+    409: ({
+        code: 'external_id_conflict';
+    } & ExternalIdConflictProblem) | ({
+        code: 'invalid_transition';
+    } & InvalidTransitionProblem) | ({
+        code: 'redemption_lapsed';
+    } & RedemptionLapsedProblem) | ({
+        code: 'redemption_no_longer_available';
+    } & RedemptionNoLongerAvailableProblem);
     /**
      * `payments_exceed_total`: The payment methods and the redeemed cashback exceed the total
+     *
+     * `redemption_exceeds_maximum`: The redemption exceeds the maximum
+     *
+     * `redemption_below_minimum`: The redemption is less than the minimum
      *
      * `earn_amount_exceeds_maximum`: The earn_amount exceeds the maximum
      */
     422: ({
         code: 'payments_exceed_total';
     } & PaymentsExceedTotalProblem) | ({
+        code: 'redemption_exceeds_maximum';
+    } & RedemptionExceedsMaximumProblem) | ({
+        code: 'redemption_below_minimum';
+    } & RedemptionBelowMinimumProblem) | ({
         code: 'earn_amount_exceeds_maximum';
     } & EarnAmountExceedsMaximumProblem);
     /**
@@ -5582,12 +6204,16 @@ export type ChangeCustomerErrors = {
      * `invalid_transition`: The order does not allow this operation in its current state
      *
      * `cashback_held`: Other orders hold the cashback that the order earned
+     *
+     * `wallet_frozen`: The wallet of the customer is frozen
      */
     409: ({
         code: 'invalid_transition';
     } & InvalidTransitionProblem) | ({
         code: 'cashback_held';
-    } & CashbackHeldProblem);
+    } & CashbackHeldProblem) | ({
+        code: 'wallet_frozen';
+    } & WalletFrozenProblem);
     /**
      * `precondition_failed`: The order has changed since the version in If-Match
      */
@@ -5908,6 +6534,82 @@ export type GetRefundResponses = {
 
 export type GetRefundResponse = GetRefundResponses[keyof GetRefundResponses];
 
+export type VoidRefundData = {
+    body?: VoidRefund;
+    headers?: {
+        /**
+         * The `version` that you read, in quotes, such as `"1"`. If the order has another one, the response is 412.
+         */
+        'If-Match'?: string;
+    };
+    path: {
+        /**
+         * The order
+         */
+        id: string;
+        /**
+         * The refund
+         */
+        refund_id: string;
+    };
+    query?: never;
+    url: '/orders/{id}/refunds/{refund_id}/void';
+};
+
+export type VoidRefundErrors = {
+    /**
+     * `malformed_request`: The request is not valid HTTP
+     *
+     * `malformed_json`: The request body is not valid JSON
+     *
+     * `validation_failed`: The request is not valid
+     */
+    400: ({
+        code: 'malformed_request';
+    } & MalformedRequestProblem) | ({
+        code: 'malformed_json';
+    } & MalformedJsonProblem) | ({
+        code: 'validation_failed';
+    } & ValidationFailedProblem);
+    /**
+     * `forbidden`: The API user does not have the permission for this
+     */
+    403: ForbiddenProblem;
+    /**
+     * `route_not_found`: The path does not exist
+     *
+     * `not_found`: The resource does not exist
+     */
+    404: ({
+        code: 'route_not_found';
+    } & RouteNotFoundProblem) | ({
+        code: 'not_found';
+    } & NotFoundProblem);
+    /**
+     * `refund_not_voidable`: The refund cannot be undone any more
+     */
+    409: RefundNotVoidableProblem;
+    /**
+     * `precondition_failed`: The order has changed since the version in If-Match
+     */
+    412: PreconditionFailedProblem;
+    /**
+     * What every operation can return: one example per code
+     */
+    default: Problem;
+};
+
+export type VoidRefundError = VoidRefundErrors[keyof VoidRefundErrors];
+
+export type VoidRefundResponses = {
+    /**
+     * OK
+     */
+    200: Refund;
+};
+
+export type VoidRefundResponse = VoidRefundResponses[keyof VoidRefundResponses];
+
 export type ListAllRefundsData = {
     body?: never;
     path?: never;
@@ -6147,6 +6849,64 @@ export type GetWalletResponses = {
 
 export type GetWalletResponse = GetWalletResponses[keyof GetWalletResponses];
 
+export type FreezeWalletData = {
+    body: FreezeWallet;
+    path: {
+        /**
+         * The wallet
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/wallets/{id}/freeze';
+};
+
+export type FreezeWalletErrors = {
+    /**
+     * `malformed_request`: The request is not valid HTTP
+     *
+     * `malformed_json`: The request body is not valid JSON
+     *
+     * `validation_failed`: The request is not valid
+     */
+    400: ({
+        code: 'malformed_request';
+    } & MalformedRequestProblem) | ({
+        code: 'malformed_json';
+    } & MalformedJsonProblem) | ({
+        code: 'validation_failed';
+    } & ValidationFailedProblem);
+    /**
+     * `forbidden`: The API user does not have the permission for this
+     */
+    403: ForbiddenProblem;
+    /**
+     * `route_not_found`: The path does not exist
+     *
+     * `not_found`: The resource does not exist
+     */
+    404: ({
+        code: 'route_not_found';
+    } & RouteNotFoundProblem) | ({
+        code: 'not_found';
+    } & NotFoundProblem);
+    /**
+     * What every operation can return: one example per code
+     */
+    default: Problem;
+};
+
+export type FreezeWalletError = FreezeWalletErrors[keyof FreezeWalletErrors];
+
+export type FreezeWalletResponses = {
+    /**
+     * OK
+     */
+    200: Wallet;
+};
+
+export type FreezeWalletResponse = FreezeWalletResponses[keyof FreezeWalletResponses];
+
 export type ListWalletCreditsData = {
     body?: never;
     path: {
@@ -6160,6 +6920,10 @@ export type ListWalletCreditsData = {
          * Maximum number of elements, 1 to 100. Default: 20.
          */
         limit?: number;
+        /**
+         * `open`: of which something remains that is not held. `all`: also those that are spent or have expired.
+         */
+        status?: 'open' | 'all';
         /**
          * The `next_cursor` of the previous page.
          */
@@ -6282,6 +7046,10 @@ export type ListWalletEntriesData = {
          * Maximum number of elements, 1 to 100. Default: 20.
          */
         limit?: number;
+        /**
+         * `change`: one line for all credits of one change. A page can be empty although more follow.
+         */
+        by?: 'change';
         /**
          * The `next_cursor` of the previous page.
          */
@@ -6553,6 +7321,213 @@ export type VoidGrantResponses = {
 
 export type VoidGrantResponse = VoidGrantResponses[keyof VoidGrantResponses];
 
+export type ListDebitsData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Maximum number of elements, 1 to 100. Default: 20.
+         */
+        limit?: number;
+        /**
+         * `pt-BR`: CSV for spreadsheets in Brazil, with semicolons, decimal commas and days such as 30/11/2026.
+         */
+        csv?: 'pt-BR';
+        /**
+         * Created at this instant or later.
+         */
+        created_from?: string;
+        /**
+         * Created before this instant.
+         */
+        created_to?: string;
+        /**
+         * The debit with this `external_id`.
+         */
+        external_id?: string;
+        /**
+         * Made by this API user.
+         */
+        user_id?: string;
+        /**
+         * The `next_cursor` of the previous page.
+         */
+        cursor?: string;
+    };
+    url: '/debits';
+};
+
+export type ListDebitsErrors = {
+    /**
+     * `malformed_request`: The request is not valid HTTP
+     *
+     * `malformed_json`: The request body is not valid JSON
+     *
+     * `validation_failed`: The request is not valid
+     */
+    400: ({
+        code: 'malformed_request';
+    } & MalformedRequestProblem) | ({
+        code: 'malformed_json';
+    } & MalformedJsonProblem) | ({
+        code: 'validation_failed';
+    } & ValidationFailedProblem);
+    /**
+     * `forbidden`: The API user does not have the permission for this
+     */
+    403: ForbiddenProblem;
+    /**
+     * What every operation can return: one example per code
+     */
+    default: Problem;
+};
+
+export type ListDebitsError = ListDebitsErrors[keyof ListDebitsErrors];
+
+export type ListDebitsResponses = {
+    /**
+     * OK
+     */
+    200: DebitPage;
+};
+
+export type ListDebitsResponse = ListDebitsResponses[keyof ListDebitsResponses];
+
+export type CreateDebitData = {
+    body: CreateDebit;
+    path?: never;
+    query?: never;
+    url: '/debits';
+};
+
+export type CreateDebitErrors = {
+    /**
+     * `forbidden`: The API user does not have the permission for this
+     */
+    403: ForbiddenProblem;
+    /**
+     * `external_id_conflict`: The external_id was already used with different content
+     */
+    409: ExternalIdConflictProblem;
+    /**
+     * `debit_exceeds_balance`: The debit exceeds what the customer has
+     */
+    422: DebitExceedsBalanceProblem;
+    /**
+     * What every operation can return: one example per code
+     */
+    default: Problem;
+};
+
+export type CreateDebitError = CreateDebitErrors[keyof CreateDebitErrors];
+
+export type CreateDebitResponses = {
+    /**
+     * The debit in its current state
+     */
+    201: Debit;
+};
+
+export type CreateDebitResponse = CreateDebitResponses[keyof CreateDebitResponses];
+
+export type GetDebitData = {
+    body?: never;
+    path: {
+        /**
+         * The debit
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/debits/{id}';
+};
+
+export type GetDebitErrors = {
+    /**
+     * `route_not_found`: The path does not exist
+     *
+     * `not_found`: The resource does not exist
+     */
+    404: ({
+        code: 'route_not_found';
+    } & RouteNotFoundProblem) | ({
+        code: 'not_found';
+    } & NotFoundProblem);
+    /**
+     * What every operation can return: one example per code
+     */
+    default: Problem;
+};
+
+export type GetDebitError = GetDebitErrors[keyof GetDebitErrors];
+
+export type GetDebitResponses = {
+    /**
+     * OK
+     */
+    200: Debit;
+};
+
+export type GetDebitResponse = GetDebitResponses[keyof GetDebitResponses];
+
+export type VoidDebitData = {
+    body?: VoidDebit;
+    path: {
+        /**
+         * The debit
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/debits/{id}/void';
+};
+
+export type VoidDebitErrors = {
+    /**
+     * `malformed_request`: The request is not valid HTTP
+     *
+     * `malformed_json`: The request body is not valid JSON
+     *
+     * `validation_failed`: The request is not valid
+     */
+    400: ({
+        code: 'malformed_request';
+    } & MalformedRequestProblem) | ({
+        code: 'malformed_json';
+    } & MalformedJsonProblem) | ({
+        code: 'validation_failed';
+    } & ValidationFailedProblem);
+    /**
+     * `forbidden`: The API user does not have the permission for this
+     */
+    403: ForbiddenProblem;
+    /**
+     * `route_not_found`: The path does not exist
+     *
+     * `not_found`: The resource does not exist
+     */
+    404: ({
+        code: 'route_not_found';
+    } & RouteNotFoundProblem) | ({
+        code: 'not_found';
+    } & NotFoundProblem);
+    /**
+     * What every operation can return: one example per code
+     */
+    default: Problem;
+};
+
+export type VoidDebitError = VoidDebitErrors[keyof VoidDebitErrors];
+
+export type VoidDebitResponses = {
+    /**
+     * OK
+     */
+    200: Debit;
+};
+
+export type VoidDebitResponse = VoidDebitResponses[keyof VoidDebitResponses];
+
 export type ListCustomersData = {
     body?: never;
     path?: never;
@@ -6701,7 +7676,7 @@ export type ListEventsData = {
         /**
          * One or more types, separated by commas. Default: all.
          */
-        types?: Array<'order.created' | 'order.amended' | 'order.redemption_held' | 'order.redemption_released' | 'order.renewed' | 'order.expired' | 'order.completed' | 'order.cancelled' | 'order.refunded' | 'order.customer_changed' | 'cashback.granted' | 'cashback.voided' | 'cashback.available' | 'cashback.expiring' | 'cashback.expired' | 'wallet.debt_changed'>;
+        types?: Array<'order.created' | 'order.amended' | 'order.redemption_held' | 'order.redemption_released' | 'order.renewed' | 'order.expired' | 'order.completed' | 'order.cancelled' | 'order.refunded' | 'order.refund_voided' | 'order.customer_changed' | 'cashback.granted' | 'cashback.voided' | 'cashback.debited' | 'cashback.debit_voided' | 'cashback.available' | 'cashback.expiring' | 'cashback.expired' | 'wallet.debt_changed' | 'wallet.frozen' | 'wallet.unfrozen'>;
         /**
          * Maximum number of events, 1 to 100. Default: 100.
          */
@@ -7792,6 +8767,15 @@ export type OrderRefundedWebhookRequest = {
     query?: never;
 };
 
+export type OrderRefundVoidedWebhookPayload = OrderRefundVoidedEvent;
+
+export type OrderRefundVoidedWebhookRequest = {
+    body: OrderRefundVoidedWebhookPayload;
+    key: 'order.refund_voided';
+    path?: never;
+    query?: never;
+};
+
 export type OrderCustomerChangedWebhookPayload = OrderCustomerChangedEvent;
 
 export type OrderCustomerChangedWebhookRequest = {
@@ -7815,6 +8799,24 @@ export type CashbackVoidedWebhookPayload = CashbackVoidedEvent;
 export type CashbackVoidedWebhookRequest = {
     body: CashbackVoidedWebhookPayload;
     key: 'cashback.voided';
+    path?: never;
+    query?: never;
+};
+
+export type CashbackDebitedWebhookPayload = CashbackDebitedEvent;
+
+export type CashbackDebitedWebhookRequest = {
+    body: CashbackDebitedWebhookPayload;
+    key: 'cashback.debited';
+    path?: never;
+    query?: never;
+};
+
+export type CashbackDebitVoidedWebhookPayload = CashbackDebitVoidedEvent;
+
+export type CashbackDebitVoidedWebhookRequest = {
+    body: CashbackDebitVoidedWebhookPayload;
+    key: 'cashback.debit_voided';
     path?: never;
     query?: never;
 };
@@ -7851,6 +8853,24 @@ export type WalletDebtChangedWebhookPayload = WalletDebtChangedEvent;
 export type WalletDebtChangedWebhookRequest = {
     body: WalletDebtChangedWebhookPayload;
     key: 'wallet.debt_changed';
+    path?: never;
+    query?: never;
+};
+
+export type WalletFrozenWebhookPayload = WalletFrozenEvent;
+
+export type WalletFrozenWebhookRequest = {
+    body: WalletFrozenWebhookPayload;
+    key: 'wallet.frozen';
+    path?: never;
+    query?: never;
+};
+
+export type WalletUnfrozenWebhookPayload = WalletUnfrozenEvent;
+
+export type WalletUnfrozenWebhookRequest = {
+    body: WalletUnfrozenWebhookPayload;
+    key: 'wallet.unfrozen';
     path?: never;
     query?: never;
 };
