@@ -1,4 +1,4 @@
-import type { Credit, Entry, Order, Wallet } from '@cashback/client';
+import type { Credit, Entry, EntrySource, Order, Wallet } from '@cashback/client';
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { isDocument } from '../../../src/platform/values/document.js';
