@@ -103,7 +103,7 @@ export class AddWaysBack1764374400000 implements MigrationInterface {
         requested_cents BIGINT NOT NULL,
         takes_available TINYINT NOT NULL,
         amount_cents    BIGINT NOT NULL,
-        given_back_cents BIGINT NOT NULL,
+        restored_cents BIGINT NOT NULL,
         first_seq       BIGINT NOT NULL,
         last_seq        BIGINT NOT NULL,
         reason          VARCHAR(500) NULL,
@@ -124,7 +124,7 @@ export class AddWaysBack1764374400000 implements MigrationInterface {
         CONSTRAINT fk_debits_merchant FOREIGN KEY (merchant_id) REFERENCES merchants (id) ${NO_ACTION},
         CONSTRAINT fk_debits_wallet FOREIGN KEY (wallet_id) REFERENCES wallets (id) ${NO_ACTION},
         CONSTRAINT ck_debits_amount CHECK (amount_cents > 0 AND amount_cents <= requested_cents),
-        CONSTRAINT ck_debits_given_back CHECK (given_back_cents BETWEEN 0 AND amount_cents),
+        CONSTRAINT ck_debits_restored CHECK (restored_cents BETWEEN 0 AND amount_cents),
         CONSTRAINT ck_debits_store CHECK (store NOT LIKE '% ')
       ) ${TABLE_OPTIONS}`);
     await runner.query(`

@@ -117,18 +117,18 @@ export class DebitDto {
   readonly take!: 'available' | null;
 
   /**
-   * What voids gave back.
+   * What voids restored.
    * @example "0.00"
    */
   @ApiMoney()
-  readonly given_back!: string;
+  readonly restored!: string;
 
   /**
-   * Once it is voided, what was not given back: what had expired meanwhile, or what refunds of its order had settled.
+   * Once it is voided, what was not restored: what had expired meanwhile, or what refunds of its order had settled.
    * @example "0.00"
    */
   @ApiMoney()
-  readonly not_given_back!: string;
+  readonly not_restored!: string;
 
   /** Null after the customer was erased. */
   @ApiProperty({ type: String, nullable: true, example: 'Granted twice' })
@@ -188,15 +188,15 @@ export class VoidDebitDto {
 
 /** Builds the response for a debit. @param document of its customer. */
 export function toDebitDto(debit: Debit, document: string): DebitDto {
-  const { amountCents, givenBackCents, voidedAt } = debit;
+  const { amountCents, restoredCents, voidedAt } = debit;
   return {
     ...present(debit, 'id', 'externalId', 'walletId'),
     document,
     ...present(debit, 'amountCents'),
     requested_amount: formatMoney(debit.requestedCents),
     take: debit.takesAvailable ? 'available' : null,
-    ...present(debit, 'givenBackCents'),
-    not_given_back: formatMoney(voidedAt === null ? 0 : amountCents - givenBackCents),
+    ...present(debit, 'restoredCents'),
+    not_restored: formatMoney(voidedAt === null ? 0 : amountCents - restoredCents),
     ...present(debit, 'reason', 'note', 'store', 'metadata'),
     ...present(debit, 'createdAt', 'createdBy', 'voidedAt', 'voidedBy', 'voidReason'),
   };
@@ -205,6 +205,6 @@ export function toDebitDto(debit: Debit, document: string): DebitDto {
 /** The columns of the list as CSV. */
 export const DEBIT_COLUMNS: readonly Column[] = [
   ...(['external_id', 'created_at', 'created_by.name', 'store', 'document', 'amount', 'requested_amount'] as const),
-  ...(['given_back', 'not_given_back', 'reason', 'note', 'voided_at', 'voided_by.name', 'void_reason'] as const),
+  ...(['restored', 'not_restored', 'reason', 'note', 'voided_at', 'voided_by.name', 'void_reason'] as const),
   ...(['metadata', 'id'] as const),
 ];

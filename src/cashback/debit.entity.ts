@@ -48,9 +48,9 @@ export class Debit {
   @CentsColumn('amount_cents')
   amountCents!: number;
 
-  /** What voids gave back of it. */
-  @CentsColumn('given_back_cents')
-  givenBackCents!: number;
+  /** What voids restored of it. */
+  @CentsColumn('restored_cents')
+  restoredCents!: number;
 
   /** The numbers of the first and the last ledger entry that took it: one for each credit. */
   @Column({ name: 'first_seq', type: 'bigint' })

@@ -70,8 +70,8 @@ export class DebitsController {
   /**
    * Void a debit
    *
-   * @remarks Gives back what the debit took, to the same credits with their own dates: what has expired meanwhile stays
-   * expired, and `not_given_back` says how much that is. A repeated request returns the same debit.
+   * @remarks Restores what the debit took, to the same credits with their own dates: what has expired meanwhile stays
+   * expired, and `not_restored` says how much that is. A repeated request returns the same debit.
    */
   @Post(':id/void')
   @Requires('debits')

@@ -33,7 +33,7 @@ interface DebitContent {
   metadata: Metadata | null;
 }
 
-/** Takes cashback from customers by hand, and gives it back. */
+/** Takes cashback from customers by hand, and restores it. */
 @Injectable()
 export class DebitsService {
   constructor(
@@ -80,7 +80,7 @@ export class DebitsService {
       const { externalId, reason, note, metadata } = content;
       const debit: Debit = {
         ...{ id, merchantId, walletId: wallet.row.id, externalId, requestedCents, takesAvailable, amountCents },
-        ...{ givenBackCents: 0, firstSeq: taken[0]!.seq, lastSeq: taken.at(-1)!.seq, reason, note, store, metadata },
+        ...{ restoredCents: 0, firstSeq: taken[0]!.seq, lastSeq: taken.at(-1)!.seq, reason, note, store, metadata },
         contentDigest: this.replays.digest(contentOf(content)),
         ...{ createdAt: wallet.now, createdBy: by, voidedAt: null, voidedBy: null, voidReason: null },
       };
@@ -101,8 +101,8 @@ export class DebitsService {
   }
 
   /**
-   * Gives back what a debit took, to the same credits with their own dates. Repeating the call gives back what could
-   * not be given back before.
+   * Restores what a debit took, to the same credits with their own dates. Repeating the call restores what could
+   * not be restored before.
    *
    * @throws Problem not_found, also for a debit of another merchant.
    */
@@ -111,20 +111,20 @@ export class DebitsService {
       const known = await manager.findOneBy(Debit, { id, merchantId });
       if (known === null) throw notFound(NO_DEBIT);
       const wallet = await this.wallets.lockById(manager, merchantId, known.walletId);
-      // Whoever voids it has locked the wallet.
+      // A void locks the wallet first, so nobody changes it now.
       const debit = await manager.findOneByOrFail(Debit, { id, merchantId });
-      const parts = await givenBackOf(manager, wallet, debit);
+      const parts = await restoredOf(manager, wallet, debit);
       const replayed = parts.size === 0 && debit.voidedAt !== null;
       if (!replayed) {
         await loadClaims(manager, [wallet]);
-        wallet.giveBack({ orderId: null, debitId: id, by, store: debit.store }, parts);
-        const givenBackCents = sumCents(parts.values());
+        wallet.restore({ orderId: null, debitId: id, by, store: debit.store }, parts);
+        const restoredCents = sumCents(parts.values());
         if (debit.voidedAt === null)
           Object.assign(debit, { voidedAt: wallet.now, voidedBy: by, voidReason: reason } satisfies Partial<Debit>);
-        debit.givenBackCents += givenBackCents;
+        debit.restoredCents += restoredCents;
         await this.wallets.save(manager, record, [wallet]);
         await manager.update(Debit, { id, merchantId }, debit);
-        record(debitEvent('cashback.debit_voided', wallet, debit, by, givenBackCents));
+        record(debitEvent('cashback.debit_voided', wallet, debit, by, restoredCents));
       }
       return { dto: toDebitDto(debit, wallet.row.document), replayed };
     });
@@ -177,7 +177,7 @@ const contentOf = (content: DebitContent) => ({
   metadata: content.metadata ?? {},
 });
 
-/** What a debit took of each credit, and did not give back. */
+/** What a debit took of each credit, and did not restore. */
 const TAKEN = `
   SELECT e.credit_id AS creditId, -SUM(e.amount_cents) AS cents
     FROM cashback_entries t STRAIGHT_JOIN cashback_entries e
@@ -197,8 +197,8 @@ const MOVED_SINCE = `
   SELECT c.id FROM cashback_credits c JOIN orders o ON o.id = c.moved_order_id AND o.merchant_id = c.merchant_id
    WHERE c.merchant_id = ? AND c.id IN (?) AND o.customer_changed_at >= ?`;
 
-/** Returns what a void gives back now of each credit. */
-async function givenBackOf(
+/** Returns what a void restores now of each credit. */
+async function restoredOf(
   manager: EntityManager,
   wallet: WalletAggregate,
   { firstSeq, lastSeq, createdAt }: Debit,

@@ -79,7 +79,7 @@ export class Entry {
   @ForeignKey('Refund', { name: 'fk_cashback_entries_refund' })
   refundId!: string | null;
 
-  /** The debit that took it, or whose void gave it back. No index: a debit knows its lines. */
+  /** The debit that took it, or whose void restored it. No index: a debit knows its lines. */
   @IdColumn('debit_id', { nullable: true })
   debitId!: string | null;
 

@@ -268,8 +268,8 @@ export class WalletAggregate {
     if (leftCents > 0) throw new Error(`debit ${cause.debitId} would take more than is free`);
   }
 
-  /** Gives back what a debit took of credits, which have not expired. It repays debt first. */
-  giveBack(cause: DebitCause, parts: Parts): void {
+  /** Restores what a debit took of credits, which have not expired. It repays debt first. */
+  restore(cause: DebitCause, parts: Parts): void {
     const credits = [...parts.keys()].sort(byExpiry);
     for (const credit of credits) this.#move('debit', credit, parts.get(credit)!, cause);
     this.#settle(credits, cause);
@@ -307,7 +307,7 @@ export class WalletAggregate {
     return obstacleTo(this.#movedBy(refundId), this.row.debtCents, this.now);
   }
 
-  /** Undoes what a refund has moved. Nothing keeps it from that. What is given back repays debt first. */
+  /** Undoes what a refund has moved. Nothing keeps it from that. What is restored repays debt first. */
   undo(cause: RefundCause): void {
     for (const claim of this.claims.filter(({ refundId }) => refundId === cause.refundId)) {
       const own = this.#earnedBy(claim.orderId)!;
@@ -317,7 +317,7 @@ export class WalletAggregate {
     }
     const moved = this.#movedBy(cause.refundId);
     const given = moved.flatMap(({ kind, credit }) => (kind === 'take_back' ? credit! : [])).sort(byExpiry);
-    // What is given back comes first, so that no credit has less than nothing in between.
+    // What is restored comes first, so that no credit has less than nothing in between.
     for (const { kind, credit, amountCents } of moved.toSorted((a, b) => a.amountCents - b.amountCents))
       if (credit !== null) this.#move(kind, credit, -amountCents, cause);
       else this.#changeDebt('debt', -amountCents, cause);

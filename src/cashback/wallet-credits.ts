@@ -158,7 +158,7 @@ const CLAIMS = `
 
 type RefundableRow = Row & { refunded_id: string; redeemed_cents: string; gone_cents: string | null };
 
-/** What is gone of a credit although nobody has spent it: what has expired, or debits took and did not give back. */
+/** What is gone of a credit although nobody has spent it: what has expired, or debits took and did not restore. */
 export const GONE = "'expire', 'debit'";
 
 /** Loads what orders redeemed from which credits, and the credits that they earned. Most orders have only one. */

@@ -25,7 +25,7 @@ export const aboutWallet = ({ row, now }: WalletAggregate, madeBy: By) => ({
   madeBy,
 });
 
-/** @param amountCents what was taken or given back. */
+/** @param amountCents what was taken or restored. */
 export function debitEvent(
   type: 'cashback.debited' | 'cashback.debit_voided',
   wallet: WalletAggregate,

@@ -101,7 +101,7 @@ class OfWallet {
 
 class AmountData extends OfWallet {
   /**
-   * The amount that was granted, voided, debited or given back, or the sum of what became available, expired, or
+   * The amount that was granted, voided, debited or restored, or the sum of what became available, expired, or
    * expires on that day.
    * @example "80.00"
    */

@@ -77,7 +77,7 @@ export class LedgerRowDto {
   @ApiMoney({ signed: true })
   readonly voided!: string;
 
-  /** Taken by debits, less what their voids gave back. */
+  /** Taken by debits, less what their voids restored. */
   @ApiMoney({ signed: true })
   readonly debited!: string;
 

@@ -41,7 +41,7 @@ describe('POST /debits', () => {
     const { id: walletId } = await merchant.wallet(document);
     expect(debit).toMatchObject({
       ...{ wallet_id: walletId, document, amount: '35.00', requested_amount: '35.00', take: null },
-      ...{ given_back: '0.00', not_given_back: '0.00', reason: 'Granted twice', note: 'Approved', store: 'SP-014' },
+      ...{ restored: '0.00', not_restored: '0.00', reason: 'Granted twice', note: 'Approved', store: 'SP-014' },
       ...{ metadata: { a: 'b' }, created_by: merchant.by, voided_at: null, voided_by: null, void_reason: null },
     });
     expect(await merchant.readDebit(debit)).toEqual(debit);
@@ -124,7 +124,7 @@ describe('POST /debits', () => {
         .debit({ ...body, [member]: value })
         .refused(409, 'external_id_conflict', [member === 'metadata' ? '/metadata/a' : `/${member}`]);
     await merchant.voidDebit(debit);
-    expect(await merchant.debit(body).replayed()).toMatchObject({ given_back: '20.00' });
+    expect(await merchant.debit(body).replayed()).toMatchObject({ restored: '20.00' });
     await merchant.erase(document);
     const erased = await merchant.debit(body).replayed();
     expect(erased).toMatchObject({ reason: null, note: null, metadata: {}, void_reason: null });
@@ -174,7 +174,7 @@ describe('POST /debits', () => {
     expect((await merchant.wallet(other)).available).toBe('0.00');
   });
 
-  it('the ledger report has what was debited, less what voids gave back, in the store of the debit', async () => {
+  it('the ledger report has what was debited, less what voids restored, in the store of the debit', async () => {
     const shop = await aLongLivedMerchant(service);
     const document = await shop.customerWith('50.00');
     const first = await shop.debit({ document, amount: '15.00', store: 'SP-014' });
@@ -190,13 +190,13 @@ describe('POST /debits', () => {
 describe('POST /debits/{id}/void', () => {
   const voided = (debit: Debit, members: object): object => ({ ...debit, ...members });
 
-  it('a void gives back to the same credits with their own dates, and a repeated one changes nothing', async () => {
+  it('a void restores to the same credits with their own dates, and a repeated one changes nothing', async () => {
     const document = await aCustomer();
     const debit = await merchant.debit({ document, amount: '35.00' });
     const given = await merchant.voidDebit(debit, { reason: 'Wrong customer' }).changed();
     expect(given).toEqual(
       voided(debit, {
-        ...{ given_back: '35.00', not_given_back: '0.00', void_reason: 'Wrong customer' },
+        ...{ restored: '35.00', not_restored: '0.00', void_reason: 'Wrong customer' },
         ...{ voided_at: expect.any(String), voided_by: merchant.by },
       }),
     );
@@ -214,11 +214,11 @@ describe('POST /debits/{id}/void', () => {
     const document = await aCustomer();
     const debit = await merchant.debit({ document, amount: '35.00' });
     await service.clock.advance({ days: 6 });
-    expect(await merchant.voidDebit(debit)).toMatchObject({ given_back: '20.00', not_given_back: '15.00' });
+    expect(await merchant.voidDebit(debit)).toMatchObject({ restored: '20.00', not_restored: '15.00' });
     expect((await merchant.wallet(document)).available).toBe('20.00');
   });
 
-  it('what a void gives back repays a debt first', async () => {
+  it('what a void restores repays a debt first', async () => {
     const document = aDocument();
     const order = await merchant.completed({ document, total: '400.00' });
     await service.clock.advance({ days: 9 });
@@ -240,10 +240,10 @@ describe('POST /debits/{id}/void', () => {
     const refund = await merchant.refund(order, '200.00');
     expect(refund.cashback_taken_back).toBe('4.00');
     expect(await merchant.wallet(document)).toMatchObject({ pending: '0.00', debt: '0.00' });
-    expect(await merchant.voidDebit(debit)).toMatchObject({ given_back: '0.00', not_given_back: '6.00' });
+    expect(await merchant.voidDebit(debit)).toMatchObject({ restored: '0.00', not_restored: '6.00' });
     // Only once the refund is undone, the debit is the one that took it.
     await merchant.voidRefund(refund);
-    expect(await merchant.voidDebit(debit).changed()).toMatchObject({ given_back: '6.00', not_given_back: '0.00' });
+    expect(await merchant.voidDebit(debit).changed()).toMatchObject({ restored: '6.00', not_restored: '0.00' });
     expect(await merchant.wallet(document)).toMatchObject({ pending: '10.00', debt: '0.00' });
   });
 
@@ -252,12 +252,12 @@ describe('POST /debits/{id}/void', () => {
     const order = await merchant.completed({ document, total: '200.00' });
     const debit = await merchant.debit({ document, amount: '6.00' });
     expect(await merchant.changeCustomer(order, other)).toMatchObject({ moved: '4.00', not_moved: '6.00' });
-    expect(await merchant.voidDebit(debit)).toMatchObject({ given_back: '0.00', not_given_back: '6.00' });
+    expect(await merchant.voidDebit(debit)).toMatchObject({ restored: '0.00', not_restored: '6.00' });
     expect(await merchant.refund(order, '200.00')).toMatchObject({ cashback_taken_back: '4.00' });
     expect(await merchant.wallet(other)).toMatchObject({ pending: '0.00', debt: '0.00' });
   });
 
-  it('voids at the same time give back once', async () => {
+  it('voids at the same time restore once', async () => {
     const document = await merchant.customerWith('20.00');
     const debit = await merchant.debit({ document });
     const answers = await atOnce(6, () => merchant.voidDebit(debit).answer);

@@ -204,7 +204,7 @@ describe('POST /orders/{id}/refunds/{refund_id}/void', () => {
     await expectUndone(order, '100.00');
   });
 
-  it('a refund without a debt of its own can be undone beside one: what it gives back repays it', async () => {
+  it('a refund without a debt of its own can be undone beside one: what it restores repays it', async () => {
     const document = aDocument();
     const order = await merchant.completed({ document, total: '100.00' });
     const other = await merchant.completed({ document, total: '400.00' });

@@ -15,7 +15,7 @@ const REFERENCES: Record<EntryKind, [credit: boolean, order: Reference, refund: 
   void: [true, false, false, false],
   redeem: [true, true, false, false],
   return: [true, true, true, false],
-  // Taken back by a refund, or repays debt from new cashback, or from what a refund, a release or a void gives back.
+  // Taken back by a refund, or repays debt from new cashback, or from what a refund, a release or a void restores.
   take_back: [true, null, null, null],
   debit: [true, false, false, true],
   expire: [true, false, false, false],
@@ -117,7 +117,7 @@ export const WALLET_CHECKS: SqlChecks = {
       FROM cashback_entries e
      WHERE ${inPage('e.wallet_id')} AND NOT CASE e.kind ${ENTRIES_OF_KINDS.join(' ')} ELSE FALSE END`,
 
-  'what has the opposite sign undoes a refund when it is voided, by who voids it, or gives back what a debit took, after it was voided': `
+  'what has the opposite sign undoes a refund when it is voided, by who voids it, or restores what a debit took, after it was voided': `
     SELECT e.wallet_id, e.seq, e.kind, e.amount_cents, e.created_at, e.made_by, r.voided_at, r.voided_by, d.voided_at AS debit_voided_at
       FROM cashback_entries e
       LEFT JOIN refunds r ON r.id = e.refund_id
@@ -127,18 +127,18 @@ export const WALLET_CHECKS: SqlChecks = {
        AND NOT COALESCE(CASE e.kind WHEN 'debit' THEN e.created_at >= d.voided_at
                                     ELSE e.created_at = r.voided_at AND e.made_by = r.voided_by END, FALSE)`,
 
-  'a debit of the merchant took what its entries say, and its voids gave back what theirs say': `
-    SELECT d.id AS debit_id, d.merchant_id, d.amount_cents, d.given_back_cents, d.first_seq, d.last_seq, d.created_at, d.voided_at, s.*
+  'a debit of the merchant took what its entries say, and its voids restored what theirs say': `
+    SELECT d.id AS debit_id, d.merchant_id, d.amount_cents, d.restored_cents, d.first_seq, d.last_seq, d.created_at, d.voided_at, s.*
       FROM debits d JOIN wallets w ON w.id = d.wallet_id
       LEFT JOIN (SELECT e.debit_id AS entries_of, SUM(CASE WHEN e.amount_cents < 0 THEN -e.amount_cents ELSE 0 END) AS taken_cents,
                         SUM(CASE WHEN e.amount_cents > 0 THEN e.amount_cents ELSE 0 END) AS given_cents,
                         MIN(CASE WHEN e.amount_cents < 0 THEN e.seq END) AS entries_from, MAX(CASE WHEN e.amount_cents < 0 THEN e.seq END) AS entries_to
                    FROM cashback_entries e WHERE ${inPage('e.wallet_id')} AND e.kind = 'debit' GROUP BY e.debit_id) s ON s.entries_of = d.id
      WHERE ${inPage('d.wallet_id')}
-       AND NOT COALESCE(d.merchant_id = w.merchant_id AND ${madeAt('d.id', 'd.created_at')} AND d.amount_cents = s.taken_cents AND d.given_back_cents = s.given_cents
+       AND NOT COALESCE(d.merchant_id = w.merchant_id AND ${madeAt('d.id', 'd.created_at')} AND d.amount_cents = s.taken_cents AND d.restored_cents = s.given_cents
                         AND d.first_seq = s.entries_from AND d.last_seq = s.entries_to AND d.requested_cents >= d.amount_cents
                         AND (d.takes_available = 1 OR d.requested_cents = d.amount_cents)
-                        AND (d.voided_at IS NULL) = (d.voided_by IS NULL) AND (d.voided_at IS NOT NULL OR (d.given_back_cents = 0 AND d.void_reason IS NULL))
+                        AND (d.voided_at IS NULL) = (d.voided_by IS NULL) AND (d.voided_at IS NOT NULL OR (d.restored_cents = 0 AND d.void_reason IS NULL))
                         AND COALESCE(d.voided_at >= d.created_at, TRUE), FALSE)`,
 
   'a wallet that was never frozen is not frozen': `

@@ -32,7 +32,7 @@ export const COLUMNS = {
   money: {
     ...{ opening: 'abertura', earned: 'gerado', granted: 'concedido', redeemed: 'resgatado', returned: 'devolvido' },
     ...{ taken_back: 'estornado', voided: 'anulado', debited: 'retirado', expired: 'vencido', closing: 'fechamento' },
-    ...{ requested_amount: 'pedido', given_back: 'recolocado', not_given_back: 'não recolocado' },
+    ...{ requested_amount: 'pedido', restored: 'recolocado', not_restored: 'não recolocado' },
     ...{ closing_debt: 'débito no fechamento', balance: 'saldo', debt: 'débito', available: 'disponível' },
     ...{ pending: 'pendente', held: 'reservado', expiring_in_30_days: 'vence em 30 dias', expiring: 'vence' },
     ...{ total: 'total', refunded: 'reembolsado', amount: 'valor', remaining: 'resta' },

@@ -24,7 +24,7 @@ export const FEED_EVENTS = {
   'cashback.granted': 'Cashback was granted to a customer without an order',
   'cashback.voided': 'A grant was voided',
   'cashback.debited': 'Cashback was taken from a customer by hand',
-  'cashback.debit_voided': 'A debit was voided, and what it took was given back',
+  'cashback.debit_voided': 'A debit was voided, and what it took was restored',
   'cashback.available': 'Cashback of a customer became available',
   'cashback.expiring': 'Cashback of a customer expires in seven days',
   'cashback.expired': 'Cashback of a customer expired',

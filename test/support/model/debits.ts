@@ -35,8 +35,8 @@ function debitView(shop: Shop, debit: Debit): object {
     ...{ ...request, id: id || anId, wallet_id: walletOf(shop, debit).id ?? anId },
     // "amount (what was taken), requested_amount (what the request asked for)"
     ...{ amount: brl(amount), requested_amount: request.amount, metadata: request.metadata ?? {} },
-    // "`not_given_back` is "0.00" until it is voided, then `amount` − `given_back`."
-    ...{ given_back: brl(givenBack), not_given_back: brl(voided ? amount - givenBack : 0n) },
+    // "`not_restored` is "0.00" until it is voided, then `amount` − `restored`."
+    ...{ restored: brl(givenBack), not_restored: brl(voided ? amount - givenBack : 0n) },
     ...{ created_at: instant(createdAt), created_by: createdBy, ...voidedView(voided) },
   };
 }

@@ -1738,13 +1738,13 @@ export type Debit = {
      */
     take: 'available' | null;
     /**
-     * What voids gave back.
+     * What voids restored.
      */
-    given_back: string;
+    restored: string;
     /**
-     * Once it is voided, what was not given back: what had expired meanwhile, or what refunds of its order had settled.
+     * Once it is voided, what was not restored: what had expired meanwhile, or what refunds of its order had settled.
      */
-    not_given_back: string;
+    not_restored: string;
     /**
      * Null after the customer was erased.
      */
@@ -2099,7 +2099,7 @@ export type EventGrant = {
 
 export type GrantData = {
     /**
-     * The amount that was granted, voided, debited or given back, or the sum of what became available, expired, or
+     * The amount that was granted, voided, debited or restored, or the sum of what became available, expired, or
      * expires on that day.
      */
     amount: string;
@@ -2132,7 +2132,7 @@ export type EventDebit = {
 
 export type DebitData = {
     /**
-     * The amount that was granted, voided, debited or given back, or the sum of what became available, expired, or
+     * The amount that was granted, voided, debited or restored, or the sum of what became available, expired, or
      * expires on that day.
      */
     amount: string;
@@ -2142,7 +2142,7 @@ export type DebitData = {
 
 export type CashbackAvailableData = {
     /**
-     * The amount that was granted, voided, debited or given back, or the sum of what became available, expired, or
+     * The amount that was granted, voided, debited or restored, or the sum of what became available, expired, or
      * expires on that day.
      */
     amount: string;
@@ -2159,7 +2159,7 @@ export type CashbackAvailableData = {
 
 export type CashbackExpiringData = {
     /**
-     * The amount that was granted, voided, debited or given back, or the sum of what became available, expired, or
+     * The amount that was granted, voided, debited or restored, or the sum of what became available, expired, or
      * expires on that day.
      */
     amount: string;
@@ -2173,7 +2173,7 @@ export type CashbackExpiringData = {
 
 export type CashbackExpiredData = {
     /**
-     * The amount that was granted, voided, debited or given back, or the sum of what became available, expired, or
+     * The amount that was granted, voided, debited or restored, or the sum of what became available, expired, or
      * expires on that day.
      */
     amount: string;
@@ -2429,7 +2429,7 @@ export type LedgerRow = {
     taken_back: string;
     voided: string;
     /**
-     * Taken by debits, less what their voids gave back.
+     * Taken by debits, less what their voids restored.
      */
     debited: string;
     expired: string;
@@ -3001,7 +3001,7 @@ export type CashbackDebitedEvent = {
 };
 
 /**
- * A debit was voided, and what it took was given back.
+ * A debit was voided, and what it took was restored.
  */
 export type CashbackDebitVoidedEvent = {
     /**
