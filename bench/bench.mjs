@@ -3,6 +3,7 @@
 // npm run bench                        everything, half an hour
 // npm run bench -- floor               POST /orders against a bare server: throughput and p99 at 1, 10, 50, 200 connections
 // npm run bench -- lifecycle           creation, hold, completion and refund against that server, and one hot wallet
+// npm run bench -- sales                sales in one request against those in two, at 1, 10, 50 connections
 // npm run bench -- operations reads    each operation at 1, 10, 50 connections; reads against the size of the tables
 // npm run bench -- events              the feed: changes, lag, webhooks, pages, what happens by date beside orders
 //
@@ -25,12 +26,14 @@ import { measureFloor } from './parts/floor.mjs';
 import { measureLifecycle } from './parts/lifecycle.mjs';
 import { measureOperations } from './parts/operations.mjs';
 import { measureReads } from './parts/reads.mjs';
+import { measureSales } from './parts/sales.mjs';
 
 /** In the order in which they run. */
 const PARTS = {
   operations: measureOperations,
   floor: measureFloor,
   lifecycle: measureLifecycle,
+  sales: measureSales,
   reads: measureReads,
   events: measureEvents,
 };

@@ -164,6 +164,23 @@ export function lifecycles(token, document) {
   ];
 }
 
+/** Sales in one request. @param {string} token @returns {Step[]} */
+export function sales(token) {
+  return [{ name: 'sell', request: () => send('POST', '/orders', token, { ...anOrder(), complete: {} }) }];
+}
+
+/** Sales in two requests. @param {string} token @returns {Step[]} */
+export function twoRequestSales(token) {
+  const keepId = (/** @type {string} */ body, /** @type {any} */ context) => (context.id = JSON.parse(body).id);
+  return [
+    ...creations(token).map((step) => ({ ...step, onSuccess: keepId })),
+    {
+      name: 'complete',
+      request: ({ id }) => (id === undefined ? null : send('POST', `/orders/${id}/complete`, token, {})),
+    },
+  ];
+}
+
 /**
  * Requests that read something, one after the other.
  *

@@ -133,6 +133,10 @@ export function refundAnswer(refund, order, whoIs) {
     metadata: {},
     created_at: refund['created_at'],
     created_by: whoIs(refund['created_by']),
+    voidable: true,
+    voided_at: null,
+    voided_by: null,
+    void_reason: null,
   };
 }
 
@@ -149,6 +153,9 @@ const ADDED = [
   'customer_changed_by',
   'customer_change_reason',
   'reason',
+  'voidable',
+  'voided_by',
+  'void_reason',
 ];
 
 const withoutAdded = (/** @type {object} */ answer) =>
@@ -171,6 +178,7 @@ export function eventData(order, wallet, refund) {
     pending: money(wallet['pending_cents']),
     held: money(wallet['held_cents']),
     debt: money(wallet['debt_cents']),
+    frozen: false,
   };
   const shown = withoutAdded(orderAnswer(order, wallet['available_cents'], () => null));
   return { order: shown, ...(refund && { refund: withoutAdded(refund) }), wallet: sums };
