@@ -6,11 +6,13 @@ import { Heavy, LocksRows } from '../platform/http/admission.js';
 import { answer, markCreated } from '../platform/http/app-request.js';
 import { CurrentCaller, IdParam, MerchantController, MerchantId, Requires } from '../platform/http/decorators.js';
 import { ListFile } from '../platform/http/response.interceptor.js';
+import { VoidDto } from '../platform/http/void.dto.js';
 import { ApiCreated, ApiProblems, ApiReplays } from '../platform/openapi/decorators.js';
 import { type Caller } from '../platform/values/caller.js';
-import { CreateDebitDto, DEBIT_COLUMNS, DebitDto, DebitPageDto, ListDebitsDto, VoidDebitDto } from './debit.dto.js';
+import { CreateDebitDto, DEBIT_COLUMNS, DebitDto, DebitPageDto } from './debit.dto.js';
 import { DEBITS } from './debits.list.js';
 import { DebitsService } from './debits.service.js';
+import { MadeQueryDto } from './grant.dto.js';
 
 @MerchantController('debits', 'wallets')
 export class DebitsController {
@@ -51,7 +53,7 @@ export class DebitsController {
   @Requires('reports')
   @Heavy()
   @ListFile('debits', DebitPageDto, DEBIT_COLUMNS)
-  listDebits(@MerchantId() merchantId: string, @Query() query: ListDebitsDto): Promise<DebitPageDto> {
+  listDebits(@MerchantId() merchantId: string, @Query() query: MadeQueryDto): Promise<DebitPageDto> {
     return this.reads.page(merchantId, query, DEBITS);
   }
 
@@ -78,12 +80,12 @@ export class DebitsController {
   @LocksRows()
   @ApiReplays()
   @HttpCode(200)
-  @ApiBody({ type: VoidDebitDto, required: false })
+  @ApiBody({ type: VoidDto, required: false })
   @ApiProblems.read('validation_failed')
   async voidDebit(
     @CurrentCaller() caller: Caller,
     @IdParam('The debit') id: string,
-    @Body() { reason }: VoidDebitDto,
+    @Body() { reason }: VoidDto,
     @Res({ passthrough: true }) response: Response,
   ): Promise<DebitDto> {
     return answer(response, await this.debits.void(caller, id, reason ?? null));

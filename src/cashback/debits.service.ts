@@ -8,7 +8,7 @@ import { type Caller } from '../platform/values/caller.js';
 import { newId } from '../platform/values/ids.js';
 import { exactCents, formatMoney, parseMoney, sumCents } from '../platform/values/money.js';
 import { externalIdConflict, notFound, Problem } from '../platform/values/problem.js';
-import { type Metadata, readMetadata } from '../platform/values/texts.js';
+import { readMetadata } from '../platform/values/texts.js';
 import { type Written } from '../platform/values/written.js';
 import { type Credit } from './credit.entity.js';
 import { type CreateDebitDto, type DebitDto, toDebitDto } from './debit.dto.js';
@@ -20,18 +20,6 @@ import { GONE, loadById, loadClaims, loadCredits } from './wallet-credits.js';
 import { debitEvent } from './wallet-events.js';
 import { ownerKey } from './wallet.entity.js';
 import { WalletStore } from './wallet.store.js';
-
-/** What is taken, and from whom. */
-interface DebitContent {
-  document: string;
-  externalId: string;
-  requestedCents: number;
-  takesAvailable: boolean;
-  reason: string | null;
-  note: string | null;
-  store: string | null;
-  metadata: Metadata | null;
-}
 
 /** Takes cashback from customers by hand, and restores it. */
 @Injectable()
@@ -49,7 +37,7 @@ export class DebitsService {
    * @throws Problem external_id_conflict; debit_exceeds_balance.
    */
   async create({ merchantId, apiUserId: by }: Caller, request: CreateDebitDto): Promise<Written<DebitDto>> {
-    const content = readDebit(request);
+    const content = contentOf(request, request.amount);
     const existing = await this.#findSame(merchantId, content);
     if (existing !== undefined) return { dto: existing, replayed: true };
     try {
@@ -65,7 +53,8 @@ export class DebitsService {
   }
 
   #debit(merchantId: string, content: DebitContent, by: string): Promise<DebitDto> {
-    const { document, requestedCents, takesAvailable, store } = content;
+    const { external_id: externalId, document, amount: requestedCents, take, reason, note, store } = content;
+    const takesAvailable = take !== null;
     const owner = { merchantId, document };
     return this.unitOfWork.transaction(async (manager, record) => {
       const wallet = (await this.wallets.lockAll(manager, [owner])).wallets.get(ownerKey(owner));
@@ -77,11 +66,11 @@ export class DebitsService {
       const id = newId(wallet.now);
       wallet.debit({ orderId: null, debitId: id, by, store }, amountCents);
       const taken = wallet.entries.filter(({ debitId }) => debitId === id);
-      const { externalId, reason, note, metadata } = content;
+      const metadata = readMetadata(content.metadata);
       const debit: Debit = {
         ...{ id, merchantId, walletId: wallet.row.id, externalId, requestedCents, takesAvailable, amountCents },
         ...{ restoredCents: 0, firstSeq: taken[0]!.seq, lastSeq: taken.at(-1)!.seq, reason, note, store, metadata },
-        contentDigest: this.replays.digest(contentOf(content)),
+        contentDigest: this.replays.digest(content),
         ...{ createdAt: wallet.now, createdBy: by, voidedAt: null, voidedBy: null, voidReason: null },
       };
       await this.wallets.save(manager, record, [wallet]);
@@ -131,19 +120,21 @@ export class DebitsService {
   }
 
   async #findSame(merchantId: string, content: DebitContent): Promise<DebitDto | undefined> {
-    const { externalId } = content;
-    return this.reads.read(merchantId, content, async (asked) => {
-      const stored = await asked.manager.findOneBy(Debit, { merchantId, externalId });
+    const where = { merchantId, externalId: content.external_id };
+    return this.reads.read(merchantId, where, async (asked) => {
+      const stored = await asked.manager.findOneBy(Debit, where);
       if (stored === null) return undefined;
-      const [dto] = await toDebitDtos(asked, [stored]);
-      const known = { content: contentOf({ ...stored, document: dto!.document }), digest: stored.contentDigest };
+      const dto = (await toDebitDtos(asked, [stored]))[0]!;
+      const known = { content: contentOf(dto, dto.requested_amount), digest: stored.contentDigest };
       const erasable = ['document', 'reason', 'note', 'metadata'] as const;
-      const errors = this.replays.differencesFromStored(contentOf(content), known, erasable);
+      const errors = this.replays.differencesFromStored(content, known, erasable);
       if (errors.length > 0) throw externalIdConflict('debit', stored.id, errors);
       return dto;
     });
   }
 }
+
+type DebitContent = ReturnType<typeof contentOf>;
 
 const NO_DEBIT = 'no debit has this ID';
 
@@ -153,28 +144,16 @@ function exceeds(mostCents: number): Problem {
   return new Problem('debit_exceeds_balance', { maximum, errors });
 }
 
-/** Reads a request whose members have been validated individually. */
-const readDebit = (request: CreateDebitDto): DebitContent => ({
-  document: request.document,
-  externalId: request.external_id,
-  requestedCents: parseMoney(request.amount),
-  takesAvailable: request.take !== undefined,
-  reason: request.reason,
-  note: request.note ?? null,
-  store: request.store ?? null,
-  metadata: readMetadata(request.metadata),
-});
-
-/** What decides whether a request is a replay. */
-const contentOf = (content: DebitContent) => ({
-  external_id: content.externalId,
-  document: content.document,
-  amount: content.requestedCents,
-  take: content.takesAvailable ? 'available' : null,
-  reason: content.reason,
-  note: content.note,
-  store: content.store,
-  metadata: content.metadata ?? {},
+/** What decides whether a request is a replay: the members of a request, or those of a debit, which are the same. */
+const contentOf = (given: CreateDebitDto | DebitDto, amount: string) => ({
+  external_id: given.external_id,
+  document: given.document,
+  amount: parseMoney(amount),
+  take: given.take ?? null,
+  reason: given.reason ?? null,
+  note: given.note ?? null,
+  store: given.store ?? null,
+  metadata: given.metadata ?? {},
 });
 
 /** What a debit took of each credit, and did not restore. */

@@ -21,36 +21,14 @@ import { type NamedGrant } from './grant-content.js';
 import { type GrantState } from './grants.service.js';
 import { datesOf } from './validity.js';
 
-/** Cashback for a customer that no order earned, such as a promotion or an apology. */
-export class CreateGrantDto {
-  /**
-   * Your ID of the grant, unique per merchant. It is the idempotency key.
-   * @example SORRY-1
-   */
-  @IsCallerId()
-  readonly external_id!: string;
-
+/** What the requests for grants and debits share. */
+export class CreateByHandDto {
   /**
    * The customer's taxpayer number: a CPF (11 digits) or a CNPJ (14 characters).
    * @example "52998224725"
    */
   @IsDocument()
   readonly document!: string;
-
-  /**
-   * Amount in BRL. It must be greater than zero.
-   * @example "80.00"
-   */
-  @IsMoney({ zero: false })
-  readonly amount!: string;
-
-  /**
-   * The reason that the customer sees in the statement. Do not write names or addresses.
-   * @example Late delivery
-   */
-  @IsOptional()
-  @IsText('reason', 500)
-  readonly reason?: string;
 
   /**
    * A note for staff, which the statement does not show.
@@ -69,12 +47,38 @@ export class CreateGrantDto {
   readonly store?: string;
 
   /**
-   * What you keep with the grant, such as the campaign: at most 20 strings of up to 500 characters. Keys have 1 to 40
+   * What you keep with it, such as the campaign: at most 20 strings of up to 500 characters. Keys have 1 to 40
    * letters, digits, `_`, `.` and `-`.
    */
   @IsOptional()
   @IsMetadata()
   readonly metadata?: Metadata;
+}
+
+/** Cashback for a customer that no order earned, such as a promotion or an apology. */
+@InOrder('external_id', 'document', 'amount', 'reason')
+export class CreateGrantDto extends CreateByHandDto {
+  /**
+   * Your ID of the grant, unique per merchant. It is the idempotency key.
+   * @example SORRY-1
+   */
+  @IsCallerId()
+  readonly external_id!: string;
+
+  /**
+   * Amount in BRL. It must be greater than zero.
+   * @example "80.00"
+   */
+  @IsMoney({ zero: false })
+  readonly amount!: string;
+
+  /**
+   * The reason that the customer sees in the statement. Do not write names or addresses.
+   * @example Late delivery
+   */
+  @IsOptional()
+  @IsText('reason', 500)
+  readonly reason?: string;
 
   /**
    * The first day on which it can be spent, in the merchant's time zone. A past day means now, which is the default.
@@ -178,14 +182,14 @@ export class GrantDto {
   readonly void_reason!: string | null;
 }
 
-/** Filters for grants. A grant must match all of them. */
-export class ListGrantsDto extends CreatedQueryDto {
-  /** The grant with this `external_id`. */
+/** Filters of what users make under an ID of the merchant's. All of them must match. */
+export class MadeQueryDto extends CreatedQueryDto {
+  /** The one with this `external_id`. */
   @IsOptional()
   @IsCallerId()
   readonly external_id?: string;
 
-  /** Granted by this API user, or by the `operator`. */
+  /** Made by this API user, or by the `operator`. */
   @IsOptional()
   @IsUserId()
   readonly user_id?: string;
@@ -193,17 +197,6 @@ export class ListGrantsDto extends CreatedQueryDto {
 
 /** A page of grants, newest first. */
 export class GrantPageDto extends PageOf(GrantDto) {}
-
-/** Why a grant is voided. The body is optional. */
-export class VoidGrantDto {
-  /**
-   * For your records, at most 500 characters.
-   * @example Granted by mistake
-   */
-  @IsOptional()
-  @IsText('reason', 500)
-  readonly reason?: string;
-}
 
 export function readGrant(request: CreateGrantDto): NamedGrant {
   const { document, amount, external_id: externalId, reason, note, store } = request;

@@ -6,6 +6,7 @@ import { Heavy, LocksRows } from '../platform/http/admission.js';
 import { answer, markCreated } from '../platform/http/app-request.js';
 import { CurrentCaller, IdParam, MerchantController, MerchantId, Requires } from '../platform/http/decorators.js';
 import { ListFile } from '../platform/http/response.interceptor.js';
+import { VoidDto } from '../platform/http/void.dto.js';
 import { ApiCreated, ApiProblems, ApiReplays } from '../platform/openapi/decorators.js';
 import { type Caller } from '../platform/values/caller.js';
 import {
@@ -13,10 +14,9 @@ import {
   GRANT_COLUMNS,
   GrantDto,
   GrantPageDto,
-  ListGrantsDto,
+  MadeQueryDto,
   readGrant,
   toGrantDto,
-  VoidGrantDto,
 } from './grant.dto.js';
 import { GRANTS } from './grants.list.js';
 import { GrantsService } from './grants.service.js';
@@ -60,7 +60,7 @@ export class GrantsController {
   @Requires('reports')
   @Heavy()
   @ListFile('grants', GrantPageDto, GRANT_COLUMNS)
-  listGrants(@MerchantId() merchantId: string, @Query() query: ListGrantsDto): Promise<GrantPageDto> {
+  listGrants(@MerchantId() merchantId: string, @Query() query: MadeQueryDto): Promise<GrantPageDto> {
     return this.reads.page(merchantId, query, GRANTS);
   }
 
@@ -88,12 +88,12 @@ export class GrantsController {
   @LocksRows()
   @ApiReplays()
   @HttpCode(200)
-  @ApiBody({ type: VoidGrantDto, required: false })
+  @ApiBody({ type: VoidDto, required: false })
   @ApiProblems.read('validation_failed')
   async voidGrant(
     @CurrentCaller() { merchantId, apiUserId }: Caller,
     @IdParam('The grant') creditId: string,
-    @Body() { reason }: VoidGrantDto,
+    @Body() { reason }: VoidDto,
     @Res({ passthrough: true }) response: Response,
   ): Promise<GrantDto> {
     const { replayed = false, ...voided } = await this.grants.void(merchantId, { creditId }, apiUserId, reason);

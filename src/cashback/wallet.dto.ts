@@ -132,7 +132,7 @@ export class FreezeWalletDto {
 
   /**
    * Why, for your records: at most 500 characters. Do not write names or addresses.
-   * @example Stolen account
+   * @example "Stolen account"
    */
   @IsText('reason', 500, true)
   readonly reason!: string;
@@ -394,8 +394,8 @@ export function toEntryDto(entry: EntryLine, credit: Credit | undefined, names: 
 }
 
 const toEntrySourceDto = (credit: Credit, names: ExternalNames): EntrySourceDto => {
-  const { reason: _, ...source } = toSourceDto(credit, names);
-  return { ...source, store: credit.store };
+  const { reason: _, return: isReturn, ...source } = toSourceDto(credit, names);
+  return { ...source, store: credit.store, return: isReturn };
 };
 
 export const toCreditDto = (credit: Credit, names: ExternalNames, timeZone: string): CreditDto => ({

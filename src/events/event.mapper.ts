@@ -5,11 +5,12 @@ import { Grant } from '../cashback/grant.entity.js';
 import { Wallet } from '../cashback/wallet.entity.js';
 import { OrderDto, toItemDto } from '../orders/order.dto.js';
 import { Order } from '../orders/order.entity.js';
+import { RefundDto } from '../orders/refund.dto.js';
 import { Refund } from '../orders/refund.entity.js';
 import { firstMebibyte } from '../platform/database/lists.js';
 import { byOf } from '../platform/http/by.dto.js';
 import type { WalletData } from '../platform/values/domain-event.js';
-import { type EventData, type EventDto, EventRefundDto, type EventWalletDto } from './event.dto.js';
+import type { EventData, EventDto, EventWalletDto } from './event.dto.js';
 import type { FeedEvent } from './event.entity.js';
 
 /**
@@ -132,7 +133,8 @@ function dataOf({ data, madeBy }: FeedEvent, added: Added): EventData {
   const isVoided = voided_at !== null;
   const voided = { voided_at, voided_by: isVoided ? byOf(madeBy) : null, void_reason: isVoided ? voidReason : null };
   const told = { items, rest, reason, metadata: metadata ?? {}, created_by: byOf(createdBy), ...voided };
-  return { ...data, order, refund: Object.assign(new EventRefundDto(), data.refund, told), wallet };
+  const { voidable: _, ...refund }: RefundDto = Object.assign(new RefundDto(), data.refund, told);
+  return { ...data, order, refund, wallet };
 }
 
 type Dated = Pick<OrderDto, 'id' | 'completed_at' | 'cancelled_at' | 'customer_changed_at'>;

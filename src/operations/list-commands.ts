@@ -3,6 +3,8 @@ import { UserNames } from '../auth/user-names.service.js';
 import { CREDIT_COLUMNS } from '../cashback/credit.dto.js';
 import { CREDITS } from '../cashback/credits.list.js';
 import { CUSTOMERS } from '../cashback/customers.list.js';
+import { DEBIT_COLUMNS } from '../cashback/debit.dto.js';
+import { DEBITS } from '../cashback/debits.list.js';
 import { GRANT_COLUMNS } from '../cashback/grant.dto.js';
 import { GRANTS } from '../cashback/grants.list.js';
 import { CUSTOMER_COLUMNS } from '../cashback/wallet.dto.js';
@@ -42,7 +44,7 @@ interface List {
   of: ListOf<Wanted, object>;
 }
 
-/** The lists of `GET /orders`, `/refunds`, `/grants`, `/customers` and `/credits`, whole. */
+/** The lists of `GET /orders`, `/refunds`, `/grants`, `/debits`, `/customers` and `/credits`, whole. */
 const LISTS: Record<string, List> = {
   orders: {
     description: 'orders, newest first',
@@ -61,6 +63,12 @@ const LISTS: Record<string, List> = {
     period: 'of creations',
     columns: GRANT_COLUMNS,
     of: GRANTS,
+  },
+  debits: {
+    description: 'debits, newest first',
+    period: 'of creations',
+    columns: DEBIT_COLUMNS,
+    of: DEBITS,
   },
   customers: {
     description: 'customers with a balance or a debt',

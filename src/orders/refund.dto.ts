@@ -216,17 +216,6 @@ export class RefundDto {
   readonly void_reason!: string | null;
 }
 
-/** Why a refund is undone. The body is optional. */
-export class VoidRefundDto {
-  /**
-   * For your records: at most 500 characters. Do not write names or addresses.
-   * @example Wrong order
-   */
-  @IsOptional()
-  @IsText('reason', 500)
-  readonly reason?: string;
-}
-
 /** What a refund would do now. */
 export class RefundQuoteDto extends PickType(RefundDto, [
   'amount',

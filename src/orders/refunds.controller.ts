@@ -14,6 +14,7 @@ import {
 } from '../platform/http/decorators.js';
 import { CreatedQueryDto, PageQueryDto } from '../platform/http/page-query.dto.js';
 import { ListFile } from '../platform/http/response.interceptor.js';
+import { VoidDto } from '../platform/http/void.dto.js';
 import { ApiCreated, ApiProblems, ApiReplays } from '../platform/openapi/decorators.js';
 import { type Caller } from '../platform/values/caller.js';
 import {
@@ -23,7 +24,6 @@ import {
   RefundDto,
   RefundPageDto,
   RefundQuoteDto,
-  VoidRefundDto,
 } from './refund.dto.js';
 import { REFUNDS, REFUNDS_OF_ORDER } from './refunds.list.js';
 import { RefundsService } from './refunds.service.js';
@@ -123,17 +123,17 @@ export class RefundsController {
   @LocksRows()
   @ApiReplays()
   @HttpCode(200)
-  @ApiBody({ type: VoidRefundDto, required: false })
+  @ApiBody({ type: VoidDto, required: false })
   @ApiProblems.read('validation_failed', 'refund_not_voidable', 'precondition_failed')
   async voidRefund(
     @CurrentCaller() caller: Caller,
     @IdParam('The order') id: string,
     @IdParam('The refund', 'refund_id') refundId: string,
-    @Body() body: VoidRefundDto,
+    @Body() { reason }: VoidDto,
     @IfMatch() versions: string[] | undefined,
     @Res({ passthrough: true }) response: Response,
   ): Promise<RefundDto> {
-    return answer(response, await this.refunds.void(caller, id, refundId, body, versions));
+    return answer(response, await this.refunds.void(caller, id, refundId, reason ?? null, versions));
   }
 }
 

@@ -19,7 +19,6 @@ import {
   type RefundQuoteDto,
   toRefundQuoteDto,
   toRefundDto,
-  type VoidRefundDto,
 } from './refund.dto.js';
 import { Refund } from './refund.entity.js';
 import { readVoidable } from './refund-voids.js';
@@ -74,7 +73,7 @@ export class RefundsService {
     { merchantId, apiUserId: by }: Caller,
     orderId: string,
     id: string,
-    { reason }: VoidRefundDto,
+    reason: string | null,
     versions: Versions,
   ): Promise<Written<RefundDto>> {
     const { result } = await this.transactions.run(merchantId, orderId, {
@@ -82,7 +81,7 @@ export class RefundsService {
       perform: (order, wallet, refund, later) => {
         if (refund === undefined) throw notFound(NO_REFUND);
         const replayed = refund.voidedAt !== null;
-        if (!replayed) order.voidRefund(wallet, refund, later, reason ?? null, { by, versions });
+        if (!replayed) order.voidRefund(wallet, refund, later, reason, { by, versions });
         return { dto: toRefundDto(refund, order.externalId, false), replayed };
       },
     });
@@ -119,14 +118,16 @@ export class RefundsService {
 
   /** @throws Problem external_id_conflict if the request differs from the refund with its `external_id`. */
   #refuseDifferences(sent: SentRefund, existing: Refund): void {
-    // An earlier request without the member is the same as one with what that meant.
-    const eligibleCents = sent.eligibleCents === null ? existing.requestedEligibleCents : existing.eligibleCents;
-    const takeBackCents = sent.takeBackCents === null ? existing.requestedTakeBackCents : existing.dueCents;
-    const stored = {
-      content: contentOf({ ...existing, eligibleCents, takeBackCents }),
-      digest: existing.contentDigest,
-    };
-    const errors = this.replays.differencesFromStored(contentOf(sent), stored, ['reason', 'metadata']);
+    // A request with what an earlier one without the member meant is the same.
+    const { requestedEligibleCents, requestedTakeBackCents } = existing;
+    const eligibleCents = sent.eligibleCents === existing.eligibleCents ? requestedEligibleCents : sent.eligibleCents;
+    const takeBackCents = sent.takeBackCents === existing.dueCents ? requestedTakeBackCents : sent.takeBackCents;
+    const asked = { ...existing, eligibleCents: requestedEligibleCents, takeBackCents: requestedTakeBackCents };
+    const errors = this.replays.differencesFromStored(
+      contentOf({ ...sent, eligibleCents, takeBackCents }),
+      { content: contentOf(asked), digest: existing.contentDigest },
+      ['reason', 'metadata'],
+    );
     if (errors.length > 0) throw externalIdConflict('refund', existing.id, errors);
   }
 }

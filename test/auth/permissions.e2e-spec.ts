@@ -73,6 +73,7 @@ const UNKNOWN = '0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10';
 
 /** What every API user may do, whatever its permissions are. */
 const FREE = [
+  'GET /debits/{id}',
   'GET /grants/{id}',
   'GET /me',
   'GET /orders/by-external-id/{external_id}',
@@ -113,7 +114,7 @@ describe('the permissions of API users', () => {
     }
   });
 
-  it('an API user without any permission can read one order, refund, grant or wallet, the policy and itself, and nothing else', async () => {
+  it('an API user without any permission can read one order, refund, grant, debit or wallet, the policy and itself, and nothing else', async () => {
     const { client } = await aUser(service, merchant.id, []);
     const free: string[] = [];
     for (const { method, path, needed, documented } of await guardedOperations()) {

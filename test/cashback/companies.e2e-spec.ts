@@ -39,8 +39,14 @@ describe('a customer with a CNPJ', () => {
     expect((await other.wallet('33000167000101')).id).toBeNull();
   });
 
-  it('POST /grants, /quotes and /wallets/search return 400 for a CNPJ in lower case or with punctuation', async () => {
-    for (const document of ['12abc34501de35', '12.ABC.345/01DE-35', '12ABC34501DE3A', '12ABC34501DE356']) {
+  it('POST /grants, /quotes and /wallets/search return 400 for a CNPJ in lower case, with misplaced punctuation or with another length', async () => {
+    for (const document of [
+      '12abc34501de35',
+      '12.abc.345/01de-35',
+      '12.ABC.345-01DE/35',
+      '12ABC34501DE3A',
+      '12ABC34501DE356',
+    ]) {
       for (const answer of [
         await grantTo(document),
         await merchant.quote({ document, total: '100.00' }).answer,

@@ -16,7 +16,7 @@ const { service, merchant } = useService({
 interface Debit {
   id: string;
   amount: string;
-  given_back: string;
+  restored: string;
 }
 
 /** One random sequence for three customers. What is refused changes nothing, so it does not matter. */
@@ -136,7 +136,7 @@ async function expectNothingMinted(): Promise<void> {
     sum(completed.map(({ to_receive: earned }) => cents(earned.amount) - cents(earned.taken_back))) +
     sum(completed.map(({ to_redeem: redeemed }) => cents(redeemed.returned) - cents(redeemed.redeemed))) +
     sum(grants.map((grant) => cents(grant.amount) - cents(grant.voided))) -
-    sum(debits.map((debit) => cents(debit.amount) - cents(debit.given_back))) +
+    sum(debits.map((debit) => cents(debit.amount) - cents(debit.restored))) +
     BigInt(claimed) -
     BigInt(expired);
   expect(brl(owned)).toBe(brl(expected));

@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import type { CustomerExportDto } from '../../src/operations/privacy.dto.js';
 import { eventsOf } from '../support/events.js';
-import { aDocument, aUser, type TestMerchant as Shop } from '../support/factories.js';
+import { aCnpj, aDocument, aUser, punctuated, type TestMerchant as Shop } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
 import { deliver } from '../support/receiver.js';
-import type { Call, FeedEvent, Json, Order } from '../support/shop.js';
+import type { Call, FeedEvent, Json, Order, Page } from '../support/shop.js';
 import { anEndpoint, useWebhooks } from '../support/webhooks.js';
 import { rowsOf } from '../support/wallets.js';
 
@@ -38,6 +38,12 @@ async function aHistory(shop: Shop, document: string): Promise<Order> {
   await shop.complete(order);
   for (const amount of ['10.00', '20.00'])
     await shop.refund(order, amount, { reason: 'a reason of the refund', metadata: { note: 'a note of the refund' } });
+  await shop.voidRefund(await shop.refund(order, '5.00'), { reason: 'a reason of the undone refund' });
+  const debit = { amount: '2.00', reason: 'a reason of the debit', note: 'a note of the debit' };
+  await shop.voidDebit(await shop.debit({ document, ...debit, metadata: { case: 'a case of the debit' } }), {
+    reason: 'a reason of the restored debit',
+  });
+  await shop.freeze(await shop.wallet(document), true, 'a reason of the freeze');
   await shop.cancel(await shop.create({ document }), { body: { reason: 'a reason of the cancel' } });
   await shop.grant({ document, amount: '1.00' });
   await shop.voidGrant(granted, { reason: 'a reason of the void' });
@@ -45,12 +51,11 @@ async function aHistory(shop: Shop, document: string): Promise<Order> {
 }
 
 const PERSONAL = [
-  'reason of the grant',
-  'note of the grant',
-  'a campaign',
-  'note of the order',
-  'reason of the refund',
-].concat('note of the refund', 'reason of the cancel', 'reason of the void');
+  ...['reason of the grant', 'note of the grant', 'a campaign', 'note of the order', 'reason of the refund'],
+  ...['note of the refund', 'reason of the cancel', 'reason of the void', 'reason of the undone refund'],
+  ...['reason of the debit', 'note of the debit', 'case of the debit', 'reason of the restored debit'],
+  ...['reason of the freeze'],
+];
 
 describe('POST /customers/export', () => {
   it('the export has all orders, refunds, credits, grants, entries and events of the customer, in the order of time', async () => {
@@ -68,6 +73,7 @@ describe('POST /customers/export', () => {
       'refunds',
       'credits',
       'grants',
+      'debits',
       'entries',
       'events',
     ]);
@@ -86,7 +92,10 @@ describe('POST /customers/export', () => {
       ({ data, type }) => (type === 'order.created' ? data.order!.document : data.wallet.document) === document,
     );
     expect(exported.events).toEqual(events);
-    expect([exported.orders, exported.refunds, exported.grants].map(({ length }) => length)).toEqual([2, 2, 2]);
+    const { data: debits } = await shop.get<Page<{ document: string }>>('/debits?limit=100');
+    expect(exported.debits).toEqual(debits.filter((debit) => debit.document === document));
+    const { refunds, debits: taken } = exported;
+    expect([exported.orders, refunds, exported.grants, taken].map(({ length }) => length)).toEqual([2, 3, 2, 1]);
     expect(exported.credits).toHaveLength(3);
     const text = JSON.stringify(exported);
     for (const personal of PERSONAL) expect(text).toContain(personal);
@@ -146,7 +155,7 @@ describe('POST /customers/erase', () => {
     await deliver(service);
     const stored = async (): Promise<string> => {
       const tables = ['orders', 'refunds', 'wallets', 'cashback_credits', 'cashback_grants', 'cashback_entries'];
-      tables.push('events', 'event_outbox', 'webhook_endpoints');
+      tables.push('debits', 'events', 'event_outbox', 'webhook_endpoints');
       const found = tables.map((table) =>
         rowsOf(service, `SELECT * FROM ${table} WHERE merchant_id = ?`, [shop.id]).then((rows) => JSON.stringify(rows)),
       );
@@ -168,16 +177,33 @@ describe('POST /customers/erase', () => {
     await exportOf(shop, document).refused(404, 'not_found');
   });
 
-  it('a document with punctuation is a 400 that says digits only, also if it is confirmed as it is', async () => {
+  it.each([
+    ['a CPF', aDocument(), (bare: string) => [punctuated(bare), punctuated(bare)]],
+    ['a CNPJ', aCnpj(), (bare: string) => [punctuated(bare), punctuated(bare)]],
+    ['a CPF', aDocument(), (bare: string) => [bare, punctuated(bare)]],
+    ['a CPF', aDocument(), (bare: string) => [punctuated(bare), bare]],
+  ])('%s is exported and erased with punctuation, in the document and in confirm', async (_, bare, sent) => {
     const shop = await aShop();
-    const document = '660.487.647-07';
-    for (const [path, body] of [
-      ['/customers/export', { document }],
-      ['/customers/erase', { document, confirm: document }],
-    ] as const) {
-      const problem = await shop.send('POST', path, { body }).refused(400, 'validation_failed', ['/document']);
-      expect(problem).toMatchObject({ errors: [{ pointer: '/document', detail: 'must have digits only' }] });
-    }
+    const order = await shop.completed({ document: bare });
+    const { id: wallet_id } = await shop.wallet(bare);
+    const [document, confirm] = sent(bare) as [string, string];
+    const exported = await exportOf(shop, document);
+    expect(exported).toMatchObject({ document: bare, wallet: { document: bare }, orders: [{ id: order.id }] });
+    expect(JSON.stringify(exported)).not.toContain(punctuated(bare));
+    const { pseudonym, ...erased } = await erase(shop, document, confirm);
+    expect(erased).toEqual({ wallet_id, orders: 1 });
+    expect(await shop.order(order)).toMatchObject({ document: pseudonym });
+    await exportOf(shop, document).refused(404, 'not_found');
+  });
+
+  it('a document with misplaced punctuation is a 400, and so is a confirm that is another document', async () => {
+    const shop = await aShop();
+    const { document } = await shop.create();
+    await exportOf(shop, '660.487.647.07').refused(400, 'validation_failed', ['/document']);
+    await erase(shop, '660.487.647.07').refused(400, 'validation_failed');
+    for (const confirm of [punctuated(aDocument()), `${punctuated(document)} `])
+      await erase(shop, document, confirm).refused(400, 'validation_failed', ['/confirm']);
+    expect((await exportOf(shop, document)).orders).toHaveLength(1);
   });
 
   it('confirm must be the document, and nothing is erased otherwise', async () => {

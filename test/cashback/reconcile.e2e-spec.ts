@@ -20,6 +20,7 @@ describe('reconcile and the schema', () => {
     ['orders', 'uq_orders_merchant_external_id', 'merchant_id, external_id', 'merchant_id, status'],
     ['refunds', 'uq_refunds_order_external_id', 'order_id, merchant_id, external_id', 'order_id, created_at'],
     ['wallets', 'uq_wallets_merchant_document', 'merchant_id, document', 'merchant_id, created_at'],
+    ['debits', 'uq_debits_external_id', 'merchant_id, external_id', 'merchant_id, first_seq, id'],
     ['cashback_credits', 'uq_cashback_credits_order', 'order_id, merchant_id', 'order_id, reason(10)'],
   ])(
     'reconcile finds a unique key of %s with different columns and ignores its name',
@@ -38,6 +39,7 @@ describe('reconcile and the schema', () => {
   it.each([
     ['orders', 'store'],
     ['refunds', 'store'],
+    ['debits', 'store'],
     ['cashback_credits', 'store'],
     ['cashback_credits', 'reason'],
     ['cashback_entries', 'store'],

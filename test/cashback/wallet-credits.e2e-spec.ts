@@ -97,6 +97,69 @@ describe('GET /wallets/{id}/credits', () => {
     expect(await remaining()).toEqual(['7.50']);
   });
 
+  /** A customer with credits that are spent, expired, voided, wholly held, partly held and open. */
+  async function aCustomerOfAllStates(): Promise<{ document: string; id: string; amounts: string[] }> {
+    const document = aDocument();
+    for (const [amount, days] of [
+      ['4.00', 1],
+      ['1.00', 2],
+      ['2.00', 20],
+      ['3.00', 40],
+    ] as const)
+      await merchant.credit(document, amount, { expiresAt: service.clock.inDays(days) });
+    // It redeems 4.00 and 0.50 of 1.00, the rest of which expires, and holds 2.00 and 0.50 of 3.00.
+    await merchant.completed({ document, total: '100.00' }, { redeem: '4.50' });
+    await service.clock.advance({ days: 3 });
+    await merchant.voidGrant(await merchant.grant({ document, amount: '6.00' }));
+    await merchant.hold(await merchant.create({ document, total: '100.00' }), '2.50');
+    const { id } = await merchant.wallet(document);
+    return { document, id, amounts: ['4.00', '1.00', '2.00', '3.00', '6.00', '4.77'] };
+  }
+
+  it('GET /wallets/{id}/credits?status=all returns each credit, also spent and expired ones, earliest expiry first', async () => {
+    const { id, amounts } = await aCustomerOfAllStates();
+    const shown = ({ amount, remaining, held }: Credit): string[] => [amount, remaining, held];
+    const all = (await merchant.credits({ id }, 'status=all')).data;
+    expect(all.map(shown)).toEqual([
+      ['4.00', '0.00', '0.00'],
+      ['1.00', '0.00', '0.00'],
+      ['2.00', '2.00', '2.00'],
+      ['3.00', '3.00', '0.50'],
+      ['6.00', '0.00', '0.00'],
+      ['4.77', '4.77', '0.00'],
+    ]);
+    expect(all.map(({ amount }) => amount)).toEqual(amounts);
+    expect(all.map(({ expires_at }) => expires_at)).toEqual(all.map(({ expires_at }) => expires_at).sort());
+    const open = (await merchant.credits({ id })).data;
+    expect(open.map(shown)).toEqual([
+      ['3.00', '3.00', '0.50'],
+      ['4.77', '4.77', '0.00'],
+    ]);
+    for (const credit of open) expect(all).toContainEqual(credit);
+    expect((await merchant.credits({ id }, 'status=open')).data).toEqual(open);
+  });
+
+  it('GET /wallets/{id}/credits?status=all lists a credit that has expired before its expiry is written', async () => {
+    const document = await merchant.customerWith('5.00', { expiresAt: service.clock.inDays(2) });
+    const { id } = await merchant.wallet(document);
+    const before = (await merchant.credits({ id }, 'status=all')).data;
+    expect(before).toMatchObject([{ amount: '5.00', remaining: '5.00' }]);
+    service.clock.skip(3 * 86_400_000);
+    expect((await merchant.credits({ id })).data).toEqual([]);
+    expect((await merchant.credits({ id }, 'status=all')).data).toMatchObject([{ id: before[0]!.id, amount: '5.00' }]);
+    await service.clock.advance({ ms: 1 });
+    expect((await merchant.credits({ id }, 'status=all')).data).toMatchObject([{ amount: '5.00', remaining: '0.00' }]);
+  });
+
+  it.each([1, 2, 4, 6])('GET /wallets/{id}/credits?status=all pages of %d return each credit once', async (limit) => {
+    const { id, amounts } = await aCustomerOfAllStates();
+    const pages = await merchant.client.pages<Credit>(`/wallets/${id}/credits?status=all&limit=${limit}`);
+    expect(pages.flatMap(({ data }) => data.map(({ amount }) => amount))).toEqual(amounts);
+    expect(pages.map(({ data }) => data.length)).toEqual(
+      Array.from({ length: Math.ceil(6 / limit) }, (_, at) => Math.min(limit, 6 - at * limit)),
+    );
+  });
+
   it('GET /wallets/{id}/credits names a grant of the operator without an external ID by its ID', async () => {
     const document = await merchant.customerWith('5.00');
     const { id, source } = (await creditsOf(document))[0]!;
@@ -179,6 +242,10 @@ describe('GET /wallets/{id}/credits', () => {
     ['cursor', `cursor=${Buffer.from(`["credits","${UNKNOWN_ID}",1]`).toString('base64url')}`],
     ['cursor', `cursor=${Buffer.from(`["credits",8640000000000001,"${UNKNOWN_ID}"]`).toString('base64url')}`],
     ['summary', 'summary=true'],
+    ['status', 'status=x'],
+    ['status', 'status='],
+    ['status', 'status=spent'],
+    ['status', 'status=open,all'],
   ])('GET /wallets/{id}/credits returns 400 when %s is invalid: %s', async (parameter, query) => {
     const { id } = await aWalletOf(1);
     await merchant.credits({ id }, query).refused(400, 'validation_failed', { errors: [{ parameter }] });

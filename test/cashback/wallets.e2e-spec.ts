@@ -10,6 +10,8 @@ import { startOfDayAfter } from '../support/wallets.js';
 const { service, merchant } = useService();
 afterEach(() => expectInvariants(service));
 
+const NEVER_FROZEN = { frozen: false, freeze_changed_at: null, freeze_changed_by: null, freeze_reason: null };
+
 const neverSeen = (document: string) => ({
   id: null,
   document,
@@ -17,6 +19,7 @@ const neverSeen = (document: string) => ({
   pending: '0.00',
   held: '0.00',
   debt: '0.00',
+  ...NEVER_FROZEN,
   next_release: null,
   next_expiry: null,
 });
@@ -49,6 +52,7 @@ describe('POST /wallets/search', () => {
       pending: '37.50',
       held: '2.00',
       debt: '0.00',
+      ...NEVER_FROZEN,
       next_release: {
         ...{ amount: '7.50', at: startOfDayAfter(completed.completed_at, 8) },
         available_on: completed.cashback.to_receive.available_on,
@@ -88,7 +92,8 @@ describe('POST /wallets/search', () => {
     [''],
     ['5299822472'],
     ['529982247255'],
-    ['529.982.247-25'],
+    ['529.982.247.25'],
+    ['529.982.247-2'],
     ['5299822472a'],
     ['５２９９８２２４７２５'],
     ['52998224725\n'],

@@ -5,6 +5,7 @@ import { expectInvariants, findingsOf } from '../support/expectations.js';
 import { CORRECTION_EDITS, ORDER_EDITS, UNNOTICED_EDITS, WALLET_EDITS } from '../support/tampering/edits.js';
 import {
   CREDIT_EDITS,
+  DEBIT_EDITS,
   ENTRY_EDITS,
   GRANT_EDITS,
   HOLD_EDITS,
@@ -25,6 +26,7 @@ const TABLES = [
   'cashback_holds',
   'cashback_entries',
   'cashback_grants',
+  'debits',
   'grant_totals',
   'events',
   'event_feeds',
@@ -43,6 +45,7 @@ const EDITS = Object.entries({
   'a hold': HOLD_EDITS,
   'a refund': REFUND_EDITS,
   'a grant': GRANT_EDITS,
+  'a debit': DEBIT_EDITS,
   'a ledger entry': ENTRY_EDITS,
   'the sums of the ledger': SUM_EDITS,
 }).flatMap(([row, edits]) => edits.map((edit) => [row, ...edit] as const));
@@ -146,6 +149,51 @@ describe('reconcile after an edit of a row', () => {
     await tamper(`UPDATE cashback_entries SET made_by = ${author} WHERE ${repayment}`, 2);
     const found = (await findingsOf(service)).map(({ invariant }) => invariant);
     expect(found).toContainEqual(expect.stringContaining('what an order repays without a refund'));
+  });
+
+  it('reconcile finds that the entries of a refund that was undone do not net out, although all sums agree', async () => {
+    edited = 'cashback_entries cashback_credits wallets events';
+    const id = scenes['undone.wallet'];
+    const [last] = await intruder.query<{ seq: number; credit_id: string; kind: string }[]>(
+      'SELECT seq, credit_id, kind FROM cashback_entries WHERE wallet_id = ? ORDER BY seq DESC LIMIT 1',
+      [id],
+    );
+    expect(last!.kind).toBe('return');
+    const sums = ['$.wallet.available', '$.order.cashback.to_redeem.available'];
+    const more = sums.map((sum) => `'${sum}', CAST(CAST(JSON_VALUE(data, '${sum}') AS DECIMAL(20, 2)) + 0.01 AS CHAR)`);
+    const said = `data = JSON_SET(data, ${more.join(', ')})`;
+    for (const [sql, values] of [
+      [
+        'UPDATE cashback_entries SET amount_cents = amount_cents + 1, balance_cents = balance_cents + 1 WHERE wallet_id = ? AND seq = ?',
+        [id, last!.seq],
+      ],
+      ['UPDATE cashback_credits SET remaining_cents = remaining_cents + 1 WHERE id = ?', [last!.credit_id]],
+      [
+        'UPDATE wallets SET balance_cents = balance_cents + 1, available_cents = available_cents + 1 WHERE id = ?',
+        [id],
+      ],
+      [`UPDATE events SET ${said} WHERE subject_id = ? AND type = 'order.refund_voided'`, [scenes['undone.order']]],
+    ] as const)
+      await intruder.query(sql, [...values]);
+    expect(new Set((await findingsOf(service)).map(({ invariant }) => invariant))).toEqual(
+      new Set([
+        'the amounts of a refund are the sums of its entries, apart from what it can have claimed; those of one that was voided are zero',
+        'the amounts that an order holds, redeemed, earned, returned and took back are the sums of its holds, entries and claims',
+      ]),
+    );
+  });
+
+  it.each([
+    ['a debit', 'debited', 'debit'],
+    ['an expiry', 'settled', 'expire'],
+    ['a redemption', 'redeemed', 'redeem'],
+  ])('reconcile finds that %s has the wrong sign', async (_title, scene, kind) => {
+    await tamper(
+      `UPDATE cashback_entries SET amount_cents = -amount_cents WHERE wallet_id = {${scene}.wallet} AND kind = '${kind}' ORDER BY seq LIMIT 1`,
+    );
+    const found = (await findingsOf(service)).map(({ invariant }) => invariant);
+    const rule = kind === 'debit' ? 'what has the opposite sign undoes' : 'an entry has the sign of its kind';
+    expect(found).toContainEqual(expect.stringContaining(rule));
   });
 
   it('reconcile finds that merchants have neither a feed nor its events', async () => {

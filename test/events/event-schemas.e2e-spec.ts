@@ -26,10 +26,14 @@ async function makeEvents(): Promise<void> {
   await merchant.hold(order, '0.00', new Date(+service.clock.now() + 3_600_000).toISOString());
   await merchant.complete(order, {});
   await merchant.put(`/orders/${order.id}/customer`, { document: aDocument(), reason: 'Typed wrongly' });
-  await merchant.refund(order, '40.00');
+  await merchant.voidRefund(await merchant.refund(order, '40.00'), { reason: 'Wrong order' });
   await merchant.cancel(await merchant.create());
   await merchant.voidGrant(await merchant.grant());
   const document = aDocument();
+  await merchant.grant({ document, amount: '1.00' });
+  await merchant.voidDebit(await merchant.debit({ document, amount: '1.00' }));
+  const wallet = await merchant.wallet(document);
+  for (const frozen of [true, false]) await merchant.freeze(wallet, frozen);
   const earning = await merchant.completed({ document, total: '200.00' });
   await merchant.completed({ document: aDocument() });
   service.clock.skip(3 * DAY_MS);
@@ -66,6 +70,9 @@ describe('the schemas of events', () => {
     expect(as('order.created', 'order.completed').join()).toContain('additional properties');
     expect(as('order.completed', 'order.created').join()).toContain("required property 'wallet'");
     expect(as('order.completed', 'order.refunded').join()).toContain('additional properties');
+    expect(as('order.completed', 'order.refund_voided').join()).toContain('additional properties');
+    expect(as('cashback.debited', 'cashback.granted').join()).toContain("required property 'debit'");
+    expect(as('wallet.frozen', 'cashback.debited').join()).toContain('additional properties');
     expect(as('order.customer_changed', 'order.completed').join()).toContain("required property 'previous_wallet'");
   });
 

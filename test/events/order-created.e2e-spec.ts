@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { atOnce } from '../support/client.js';
-import { eventsOf, expectComplete } from '../support/events.js';
+import { eventsOf, eventWalletOf, expectComplete } from '../support/events.js';
 import { aDocument, aMerchant, anOrder, aUser } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
 import type { FeedEvent } from '../support/shop.js';
@@ -109,7 +109,7 @@ describe('order.created', () => {
     });
   });
 
-  it('each version of an order has exactly one event, with its number, from the creation to the last refund', async () => {
+  it('each version of an order has exactly one event, with its number, from the creation to the void of the last refund', async () => {
     const order = await merchant.orderWith('80.00');
     await merchant.hold(order, '20.00');
     await merchant.amend(order, { items: order.items, total: '140.00', payment_methods: [], redeem: 'maximum' });
@@ -122,7 +122,8 @@ describe('order.created', () => {
     await merchant.put(`/orders/${order.id}/customer`, change);
     await merchant.put(`/orders/${order.id}/customer`, change);
     await merchant.refund(order, '40.00');
-    await merchant.refund(order, '100.00');
+    const last = await merchant.refund(order, '100.00');
+    for (const _attempt of ['first', 'second']) await merchant.voidRefund(last);
     const { version } = await merchant.order(order);
     const events = await ofOrder(order);
     expect(events.map(({ type, data }) => [data.order!.version, type])).toEqual([
@@ -136,8 +137,9 @@ describe('order.created', () => {
       [8, 'order.customer_changed'],
       [9, 'order.refunded'],
       [10, 'order.refunded'],
+      [11, 'order.refund_voided'],
     ]);
-    expect(version).toBe(10);
+    expect(version).toBe(11);
     expectComplete(await eventsOf(service, merchant));
   });
 
@@ -149,16 +151,12 @@ describe('order.created', () => {
     await shop.put(`/orders/${order.id}/customer`, change);
     const events = await eventsOf(service, shop);
     expect(events.map(({ type }) => type)).toEqual(['order.created', 'order.completed', 'order.customer_changed']);
-    const walletOf = async (document: string) => {
-      const { id, available, pending, held, debt } = await shop.wallet(document);
-      return { id, document, available, pending, held, debt };
-    };
     const { data, by, timestamp } = events[2]!;
     expect(by).toEqual(shop.by);
     expect(data).toEqual({
       order: await shop.order(order),
-      wallet: await walletOf(second),
-      previous_wallet: await walletOf(first),
+      wallet: await eventWalletOf(shop, second),
+      previous_wallet: await eventWalletOf(shop, first),
     });
     expect(Object.keys(data)).toEqual(['order', 'wallet', 'previous_wallet']);
     expect(data.wallet).toMatchObject({ available: '7.50' });

@@ -3,7 +3,7 @@ import { atOnce } from '../support/client.js';
 import { eventsOf, eventWalletOf, expectComplete, numberEvents } from '../support/events.js';
 import { aDocument, aMerchant } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
-import type { Call, FeedEvent, Grant, Order } from '../support/shop.js';
+import type { Call, Debit, FeedEvent, Grant, Order, Refund } from '../support/shop.js';
 import { useService } from '../support/use-service.js';
 import { rowsOf } from '../support/wallets.js';
 
@@ -28,6 +28,11 @@ const refund = (order: Order) => merchant.refund(order, '50.00', { external_id: 
 
 const ofOrder = async ({ id }: Order): Promise<FeedEvent[]> =>
   (await eventsOf(service, merchant)).filter(({ data }) => data.order?.id === id);
+
+/** The refund as an event has it. */
+function eventRefund({ voidable: _voidable, ...refund }: Refund): object {
+  return refund;
+}
 
 /** The order as an event has it. */
 async function eventOrderOf({ id }: Order): Promise<Order> {
@@ -79,11 +84,42 @@ describe('the events of orders', () => {
     expect(events.at(-1)).toMatchObject({ type: 'order.refunded', timestamp: refunded.created_at });
     expect(events.at(-1)!.data).toEqual({
       order: await eventOrderOf(order),
-      refund: refunded,
+      refund: eventRefund(refunded),
       wallet: await eventWalletOf(merchant, order.document),
     });
+    expect(events.at(-1)!.data.refund).toMatchObject({ voided_at: null, voided_by: null, void_reason: null });
     expect(Object.keys(events.at(-1)!.data)).toEqual(['order', 'refund', 'wallet']);
+    expect(Object.keys(events.at(-1)!.data.refund!)).toEqual(Object.keys(eventRefund(refunded)));
     await refund(order);
+    expect(await ofOrder(order)).toEqual(events);
+  });
+
+  it('POST …/refunds/{refund_id}/void is one order.refund_voided with the voided refund, and a repeat is none', async () => {
+    const order = await anOrderHolding('20.00');
+    await merchant.complete(order);
+    const refunded = await refund(order);
+    const before = await ofOrder(order);
+    const voided = await merchant.voidRefund(refunded, { reason: 'Wrong order' });
+    const events = await ofOrder(order);
+    // The event of the refund still says what was so then.
+    expect(events.slice(0, -1)).toEqual(before);
+    const { type, by, timestamp, data } = events.at(-1)!;
+    expect({ type, by, timestamp }).toEqual({
+      type: 'order.refund_voided',
+      by: merchant.by,
+      timestamp: voided.voided_at,
+    });
+    expect(data).toEqual({
+      order: await eventOrderOf(order),
+      refund: eventRefund(voided),
+      wallet: await eventWalletOf(merchant, order.document),
+    });
+    expect(data.refund).toMatchObject({ voided_by: merchant.by, void_reason: 'Wrong order' });
+    expect(data.order).toMatchObject({ status: 'completed', refunded: { amount: '0.00' } });
+    expect(Object.keys(data)).toEqual(['order', 'refund', 'wallet']);
+    expect(Object.keys(data.refund!)).toEqual(Object.keys(eventRefund(voided)));
+    await merchant.voidRefund(refunded).replayed();
+    await refund(order).replayed();
     expect(await ofOrder(order)).toEqual(events);
   });
 
@@ -130,6 +166,7 @@ describe('the events of orders', () => {
     const order = await anOrderHolding('20.00');
     const completed = await anOrderHolding();
     await merchant.complete(completed);
+    const refunds = [await refund(completed), await merchant.refund(completed, '10.00')];
     const events = await eventsOf(service, merchant);
     const other = await aMerchant(service);
     const stale = { headers: { 'if-match': '"1"' } };
@@ -141,7 +178,11 @@ describe('the events of orders', () => {
     await refund(order).refused(409, 'invalid_transition');
     await merchant.cancel(completed).refused(409, 'invalid_transition');
     await merchant.refund(completed, '999.00').refused(422, 'refund_exceeds_total');
+    await merchant.sell({ document: order.document }, { redeem: '99.00' }).refused(422, 'redemption_exceeds_maximum');
+    await merchant.debit({ document: order.document, amount: '80.01' }).refused(422, 'debit_exceeds_balance');
+    await merchant.voidRefund(refunds[0]!).refused(409, 'refund_not_voidable');
     await other.cancel(order).refused(404, 'not_found');
+    await other.voidRefund(refunds[1]!).refused(404, 'not_found');
     expect(await eventsOf(service, merchant)).toEqual(events);
     service.clock.skip(HALF_AN_HOUR);
     await amend(order, '90.00').refused(409, 'invalid_transition');
@@ -167,6 +208,11 @@ function eventGrant(grant: Grant): object {
   const { id, external_id, store, amount, available_at, available_on, expires_at, expires_on, reason, metadata } =
     grant;
   return { id, external_id, store, amount, available_at, available_on, expires_at, expires_on, reason, metadata };
+}
+
+/** The debit as an event has it. */
+function eventDebit({ id, external_id, store, amount, reason, metadata }: Debit): object {
+  return { id, external_id, store, amount, reason, metadata };
 }
 
 /** Lets a customer spend 10.00 of an order, which is then refunded: 10.00 of debt. */
@@ -212,6 +258,76 @@ describe('the events of wallets', () => {
     expect(events[2]!.data).toEqual({ amount: '50.00', grant: eventGrant(body), wallet });
     await merchant.voidGrant(granted);
     expect(await ofCustomer(document)).toEqual(events);
+  });
+
+  it('POST /debits is one cashback.debited with the debit, and a repeat or a refusal is none', async () => {
+    const document = await merchant.customerWith('80.00');
+    const content = {
+      external_id: `D-${document}`,
+      document,
+      amount: '30.00',
+      reason: 'Granted twice',
+      note: 'Seen by the manager',
+      store: 'SP-014',
+      metadata: { ticket: '4711' },
+    };
+    const debited = await merchant.debit(content);
+    const events = await ofCustomer(document);
+    expect(typesOf(events)).toEqual(['cashback.granted', 'cashback.debited']);
+    expect(events[1]).toMatchObject({ timestamp: debited.created_at, by: merchant.by });
+    expect(events[1]!.data).toEqual({
+      amount: '30.00',
+      debit: eventDebit(debited),
+      wallet: await eventWalletOf(merchant, document),
+    });
+    expect(events[1]!.data.wallet).toMatchObject({ available: '50.00' });
+    expect(Object.keys(events[1]!.data.debit!)).toEqual(Object.keys(eventDebit(debited)));
+    await merchant.debit(content).replayed();
+    await merchant.debit({ ...content, amount: '31.00' }).refused(409, 'external_id_conflict');
+    await merchant.debit({ document, amount: '50.01' }).refused(422, 'debit_exceeds_balance');
+    expect(await ofCustomer(document)).toEqual(events);
+  });
+
+  it('POST /debits/{id}/void is one cashback.debit_voided with what it restored, and a repeat is none', async () => {
+    const expiresAt = new Date(+service.clock.now() + 3_600_000);
+    const document = await merchant.customerWith('80.00');
+    await merchant.credit(document, '5.00', { expiresAt });
+    const debited = await merchant.debit({ document, amount: '30.00' });
+    service.clock.skip(3_600_000);
+    const voided = await merchant.voidDebit(debited, { reason: 'Wrong customer' });
+    const events = await ofCustomer(document);
+    expect(typesOf(events).slice(2)).toEqual(['cashback.debited', 'cashback.debit_voided']);
+    expect(events[3]).toMatchObject({ timestamp: voided.voided_at, by: merchant.by });
+    expect(events[3]!.data).toEqual({
+      amount: '25.00',
+      debit: eventDebit(voided),
+      wallet: await eventWalletOf(merchant, document),
+    });
+    expect(events[3]!.data.debit).toMatchObject({ amount: '30.00' });
+    await merchant.voidDebit(debited).replayed();
+    expect(await ofCustomer(document)).toEqual(events);
+  });
+
+  it('PUT /wallets/{id}/freeze is one wallet.frozen or wallet.unfrozen with the wallet, and a repeat is none', async () => {
+    const document = await merchant.customerWith('80.00');
+    const wallet = await merchant.wallet(document);
+    for (const frozen of [true, false]) {
+      const before = await ofCustomer(document);
+      const changed = await merchant.freeze(wallet, frozen, 'Under review');
+      const events = await ofCustomer(document);
+      expect(events.slice(0, -1)).toEqual(before);
+      const { type, by, timestamp, data } = events.at(-1)!;
+      expect({ type, by, timestamp }).toEqual({
+        type: frozen ? 'wallet.frozen' : 'wallet.unfrozen',
+        by: merchant.by,
+        timestamp: changed.freeze_changed_at,
+      });
+      expect(data).toEqual({ wallet: await eventWalletOf(merchant, document) });
+      expect(data.wallet).toMatchObject({ frozen, available: '80.00' });
+      await merchant.freeze(wallet, frozen, 'Another reason').replayed();
+      await merchant.freeze(wallet, !frozen, '').refused(400, 'validation_failed');
+      expect(await ofCustomer(document)).toEqual(events);
+    }
   });
 
   it('a refund of spent cashback and a grant that repays it are wallet.debt_changed with the difference', async () => {
@@ -280,7 +396,9 @@ describe('the events of wallets', () => {
 describe('what events store', () => {
   it('no document, metadata or reason is stored, and an erased customer is erased from earlier events', async () => {
     const document = aDocument();
-    const secrets = [document, 'a reason of the grant', 'the campaign', 'the store'];
+    const secrets = [document, 'a reason of the grant', 'the campaign', 'the store', 'a reason of the void'];
+    secrets.push('a reason of the debit', 'the ticket');
+    const unsaid = ['a note of the debit', 'a reason of its void', 'a reason of the freeze'];
     const granted = await merchant.grant({
       external_id: 'G-erased',
       document,
@@ -290,13 +408,32 @@ describe('what events store', () => {
     });
     const order = await merchant.create({ document, metadata: { store: secrets[3] } });
     await merchant.complete(order, { redeem: '5.00' });
-    await merchant.refund(order, '10.00', { external_id: 'DEV' });
+    const refunded = await merchant.refund(order, '10.00', { external_id: 'DEV' });
+    await merchant.voidRefund(refunded, { reason: secrets[4] });
+    const debited = await merchant.debit({
+      document,
+      amount: '2.00',
+      reason: secrets[5],
+      note: unsaid[0],
+      metadata: { ticket: secrets[6] },
+    });
+    await merchant.voidDebit(debited, { reason: unsaid[1] });
+    await merchant.freeze(await merchant.wallet(document), true, unsaid[2]);
     const stored = async (table: string): Promise<string> =>
       JSON.stringify(await rowsOf(service, `SELECT * FROM ${table}`));
     const outbox = await stored('event_outbox');
     expect(outbox).toContain(granted.id);
     const events = await ofCustomer(document);
-    expect(typesOf(events)).toEqual(['cashback.granted', 'order.completed', 'order.refunded']);
+    expect(typesOf(events)).toEqual([
+      'cashback.granted',
+      'order.completed',
+      'order.refunded',
+      'order.refund_voided',
+      'cashback.debited',
+      'cashback.debit_voided',
+      'wallet.frozen',
+    ]);
+    for (const text of unsaid) expect(JSON.stringify([events, outbox, await stored('events')])).not.toContain(text);
     for (const secret of secrets) {
       expect(JSON.stringify(events)).toContain(secret);
       expect(outbox).not.toContain(secret);
@@ -308,6 +445,9 @@ describe('what events store', () => {
     expect(erased.map(({ id }) => id)).toEqual(events.map(({ id }) => id));
     expect(erased[0]!.data).toMatchObject({ grant: { reason: null, metadata: {} }, wallet: { document: pseudonym } });
     expect(erased[1]!.data.order).toEqual({ ...events[1]!.data.order, document: pseudonym, metadata: {} });
+    expect(erased[3]!.data.refund).toEqual({ ...events[3]!.data.refund, void_reason: null });
+    expect(erased[4]!.data.debit).toEqual({ ...events[4]!.data.debit, reason: null, metadata: {} });
+    expect(erased[6]!.data.wallet).toEqual({ ...events[6]!.data.wallet, document: pseudonym });
     expect((await merchant.client.get<FeedEvent>(`/events/${events[1]!.id}`)).body).toEqual(erased[1]);
   });
 });

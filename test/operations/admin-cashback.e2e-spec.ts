@@ -117,10 +117,10 @@ describe('admin commands for cashback and wallets', () => {
     expect([credits.length, entries.length]).toEqual([12, 15]);
     const shown = await admin.onTerminal(...of);
     const sections = shown.join('\n').split('\n\n');
-    expect(sections.map((section) => section.split('\n').length)).toEqual([14, 12, 12, 1]);
+    expect(sections.map((section) => section.split('\n').length)).toEqual([18, 12, 12, 1]);
     const [values, creditTable, entryTable, hint] = sections;
     expect(values).toMatch(
-      /^document +[\d.-]+\navailable +76.00\npending +\S+\nheld +0.00\ndebt +0.00\nnext_release.amount +/m,
+      /^document +[\d.-]+\navailable +76.00\npending +\S+\nheld +0.00\ndebt +0.00\nfrozen +false\nfreeze_changed_at\nfreeze_changed_by\nfreeze_reason\nnext_release.amount +/m,
     );
     expect(values).toMatch(/^next_expiry.at +\d{4}-\d\d-\d\d \d\d:\d\d:\d\d-03:00$/m);
     expect(values).toMatch(/^time_zone +America\/Sao_Paulo\nopen_credits +12$/m);

@@ -24,11 +24,16 @@ describe('the reconcile command', () => {
   });
 
   it('`reconcile` prints one JSON line per finding, then the counts, and exits with 1', async () => {
-    const order = await (await aMerchant(service)).completed();
+    const merchant = await aMerchant(service, { releaseDays: 0 });
+    const order = await merchant.completed();
+    const debit = await merchant.debit({ document: await merchant.customerWith('50.00') });
+    const frozen = await merchant.wallet(await merchant.customerWith('1.00'));
     await rowsOf(service, 'UPDATE cashback_credits SET remaining_cents = remaining_cents - 1 WHERE order_id = ?', [
       order.id,
     ]);
     await rowsOf(service, 'UPDATE orders SET earned_cents = earned_cents + 1 WHERE id = ?', [order.id]);
+    await rowsOf(service, 'UPDATE debits SET restored_cents = 1 WHERE id = ?', [debit.id]);
+    await rowsOf(service, 'UPDATE wallets SET frozen = 1 WHERE id = ?', [frozen.id]);
     const { code, stdout, stderr } = await admin.run('reconcile');
     expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
     const lines = stdout
@@ -50,6 +55,18 @@ describe('the reconcile command', () => {
         earn_entries: 750,
       }),
     );
+    expect(lines).toContainEqual(
+      expect.objectContaining({
+        invariant: expect.stringContaining('a debit of the merchant took'),
+        debit_id: debit.id,
+        restored_cents: 1,
+        given_cents: '0',
+      }),
+    );
+    expect(lines).toContainEqual({
+      invariant: 'a wallet that was never frozen is not frozen',
+      ...{ wallet_id: frozen.id, frozen: 1, freeze_changed_at: null, freeze_changed_by: null },
+    });
     expect(lines.at(-1)).toMatchObject({ findings: lines.length - 1 });
   });
 

@@ -13,7 +13,7 @@ beforeAll(async () => {
   other = await aMerchant(service);
 });
 
-/** A customer with a grant, a refunded order that redeemed some of it, and an order that holds some. */
+/** A customer with a grant, a debit, a refunded order that redeemed some of it, and an order that holds some. */
 async function aCustomer(shop: TestMerchant) {
   const document = aDocument();
   const grant = { external_id: `G-${document}`, document, amount: '40.00', reason: 'Desculpe' };
@@ -22,7 +22,8 @@ async function aCustomer(shop: TestMerchant) {
   const refund = await shop.refund(order, '50.00', { external_id: 'DEV-1' });
   const pending = await shop.create({ document });
   await shop.hold(pending, '3.00');
-  return { document, order, pending, refund };
+  const debit = await shop.debit({ document, amount: '2.00', note: 'Seen' });
+  return { document, order, pending, refund, debit };
 }
 
 describe('`order show`', () => {
@@ -53,7 +54,7 @@ describe('`order show`', () => {
     expect(text).toMatch(/^policy.earn_rate +7.5%$/m);
     expect(text).toMatch(/\n\nitems\nid +price +quantity +description\nsku-1 +100.00 +1 +Café em grãos\n\n/);
     expect(text).toMatch(
-      /\n\nrefunds\nexternal_id +order_external_id +amount +eligible_amount +items +rest +cashback_returned +cashback_taken_back +amount_to_pay_back +created_at +created_by.name\nDEV-2 +\S+ +10.00 +10.00 +\[\] +false +1.00 +\S+ +9.00 +\d{4}-\d\d-\d\d \d\d:\d\d:\d\d-03:00 +User \S+\n\nentries\nseq +kind /,
+      /\n\nrefunds\nexternal_id +order_external_id +amount +eligible_amount +items +rest +cashback_returned +cashback_taken_back +amount_to_pay_back +created_at +created_by.name +voidable\nDEV-2 +\S+ +10.00 +10.00 +\[\] +false +1.00 +\S+ +9.00 +\d{4}-\d\d-\d\d \d\d:\d\d:\d\d-03:00 +User \S+ +true\n\nentries\nseq +kind /,
     );
     expect(shown.at(-1)).toBe('at most 1 row of each list; for more, use --limit');
     expect(text).not.toContain('DEV-1');
@@ -80,7 +81,7 @@ describe('`customer export`', () => {
     );
 
   it('`customer export` prints every row that is stored about a customer and nothing about anybody else', async () => {
-    const { document, order, pending, refund } = await aCustomer(merchant);
+    const { document, order, pending, refund, debit } = await aCustomer(merchant);
     await aCustomer(merchant);
     const elsewhere = await other.completed({ document });
     await numberEvents(service);
@@ -93,6 +94,7 @@ describe('`customer export`', () => {
       refunds: [refund],
       credits: expect.arrayContaining((await merchant.credits(wallet)).data),
       grants: [await merchant.readGrant({ id: found.grants![0]!.id as string })],
+      debits: [debit],
       entries: await merchant.statement(document),
       events: (await eventsOf(service, merchant)).filter((event) => documentOf(event) === document),
     });

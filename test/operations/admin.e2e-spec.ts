@@ -150,6 +150,7 @@ describe('admin commands for merchants', () => {
         max_order_ttl_minutes: 10_080,
         grant_maximum: '1000.00',
         grant_daily_maximum: '5000.00',
+        document_check_digits: false,
         time_zone: 'America/Sao_Paulo',
       },
       created_at: expect.stringMatching(/\.\d{3}Z$/),
@@ -205,12 +206,16 @@ describe('admin commands for merchants', () => {
       max_order_ttl_minutes: 60,
       grant_maximum: '0.50',
       grant_daily_maximum: '100.00',
+      document_check_digits: false,
       time_zone: 'America/Manaus',
     };
     expect(made.policy).toEqual(policy);
     const changed = await admin.json('merchant', 'set', made.id, '--name', 'Renamed', '--release-days', '3');
     expect(changed).toEqual({ ...made, name: 'Renamed', policy: { ...policy, release_days: 3 } });
     expect(await admin.list('merchant', 'list')).toContainEqual(changed);
+    expect(await admin.refusal('merchant', 'set', made.id, '--document-check-digits', 'true')).toContain(
+      'unknown option',
+    );
   });
 
   it('orders cannot live longer by default than they can be asked to', async () => {

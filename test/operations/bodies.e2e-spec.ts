@@ -123,15 +123,20 @@ describe('request bodies', () => {
   ])('an operation whose body is optional refuses %s, changes nothing, and accepts {}', async (_, raw, error) => {
     const document = aDocument();
     const given = await merchant.grant({ external_id: document, document, amount: '50.00' });
+    const refund = await merchant.refund(await merchant.completed({ document }), '10.00');
+    const voids = [`/debits/${(await merchant.debit({ document })).id}/void`];
+    voids.push(`/orders/${refund.order_id}/refunds/${refund.id}/void`);
     const order = await merchant.create({ document });
-    for (const path of [`/grants/${given.id}/void`, `/orders/${order.id}/cancel`])
+    for (const path of [`/grants/${given.id}/void`, `/orders/${order.id}/cancel`, ...voids])
       for (const _attempt of ['first', 'second']) {
         const answer = await noBody(path, raw);
         expectProblem(answer, 400, 'validation_failed');
         expect(answer.body.errors).toEqual([error]);
       }
     expect(await merchant.order(order)).toEqual(order);
-    expect(await merchant.wallet(document)).toMatchObject({ available: '50.00' });
+    expect(await merchant.wallet(document)).toMatchObject({ available: '30.00' });
+    for (const path of voids)
+      expect(await noBody(path, '{}')).toMatchObject({ status: 200, body: { voided_by: merchant.by } });
     expect(await noBody(`/orders/${order.id}/cancel`, '{}')).toMatchObject({ body: { status: 'cancelled' } });
     expect(await noBody(`/grants/${given.id}/void`, '{}')).toMatchObject({ body: { voided: '50.00' } });
   });

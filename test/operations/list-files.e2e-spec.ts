@@ -20,6 +20,9 @@ describe('lists as CSV', () => {
     // More than the largest page of JSON.
     for (let count = 0; count < 105; count++)
       await merchant.grant({ document: aDocument(), amount: '1.00', reason: '=cmd' });
+    const debit = await merchant.debit({ document, amount: '1.00', reason: '=cmd', note: 'Sé; "1"', store: '+1' });
+    await merchant.voidDebit(debit, { reason: '@SUM' });
+    await merchant.debit({ document, amount: '9000.00', take: 'available', metadata: { ticket: '=1+1' } });
     await other.grant();
   });
 
@@ -43,7 +46,7 @@ describe('lists as CSV', () => {
       expect(sent.get('link')).toBeNull();
       const printed = await admin.text('list', list, '--merchant', merchant.id, '--format', format);
       expect(body.replace('\uFEFF', '')).toBe(printed.replace('\uFEFF', ''));
-      expect(linesOf(body).length).toBeGreaterThan(list === 'orders' || list === 'refunds' ? 1 : 100);
+      expect(linesOf(body).length).toBeGreaterThan(['orders', 'refunds', 'debits'].includes(list) ? 1 : 100);
     }
   });
 

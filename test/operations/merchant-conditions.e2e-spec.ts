@@ -19,6 +19,9 @@ describe('statements and their merchant', () => {
     ['SELECT * FROM events WHERE id = ?', ['FROM events WHERE']],
     ['UPDATE webhook_endpoints SET status = ? WHERE id = ?', ['UPDATE webhook_endpoints SET']],
     ['INSERT INTO refunds (id, order_id) VALUES ?', ['INTO refunds (id, order_id)']],
+    ['UPDATE debits SET voided_at = ? WHERE id = ?', ['UPDATE debits SET']],
+    ['SELECT * FROM policy_bases WHERE version = ?', ['FROM policy_bases WHERE']],
+    ['DELETE FROM sales_days WHERE day = ?', ['FROM sales_days WHERE']],
     [
       'SELECT 1 FROM wallets w JOIN cashback_holds h ON h.wallet_id = w.id WHERE w.merchant_id = ?',
       ['JOIN cashback_holds h'],

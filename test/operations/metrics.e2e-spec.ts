@@ -95,7 +95,7 @@ describe('GET /metrics', () => {
     const order = await merchant.create();
     const { items } = anOrder({ total: '10.00' });
     for (const total of ['10.00', '10.00']) await merchant.amend(order, { total, items, payment_methods: [] });
-    await merchant.amend(order, { total: '0.00', items, payment_methods: [] }).refused(400, 'validation_failed');
+    await merchant.amend(order, { total: '-1.00', items, payment_methods: [] }).refused(400, 'validation_failed');
     expect(await valueOf('orders_total{event="amended"}')).toBe(1);
   });
 

@@ -379,15 +379,30 @@ describe('rows written by the service', () => {
     expect(Number(row!.number)).toBeGreaterThan(0);
   });
 
+  /** Adds an entry of a kind with an amount, and the ID of a refund or a debit. */
+  const anEntry = (kind: string, cents: number, refund = 'NULL', debit = 'NULL'): string =>
+    `INSERT INTO cashback_entries (wallet_id, merchant_id, seq, kind, amount_cents, balance_cents, debt_cents, credit_id, refund_id, debit_id, effective_at, created_at, made_by, store)
+     SELECT wallet_id, merchant_id, seq + 1000, '${kind}', ${cents}, 0, 0, credit_id, ${refund}, ${debit}, created_at, created_at, made_by, store
+       FROM cashback_entries WHERE credit_id IS NOT NULL LIMIT 1`;
+  const DEBIT_COLUMNS =
+    'merchant_id, wallet_id, external_id, requested_cents, takes_available, amount_cents, restored_cents, first_seq, last_seq, content_digest, created_at, created_by';
+
   it.each([
-    [
-      'tr_cashback_entries_sign',
-      "INSERT INTO cashback_entries SELECT wallet_id, merchant_id, seq + 1000, 'earn', -1, 0, 0, credit_id, NULL, NULL, created_at, created_at, made_by, store FROM cashback_entries WHERE credit_id IS NOT NULL LIMIT 1",
-    ],
-    [
-      'ck_cashback_entries_credit',
-      "INSERT INTO cashback_entries SELECT wallet_id, merchant_id, seq + 1000, 'debt', 1, 0, 0, credit_id, NULL, NULL, created_at, created_at, made_by, store FROM cashback_entries WHERE credit_id IS NOT NULL LIMIT 1",
-    ],
+    ['tr_cashback_entries_sign', anEntry('earn', -1)],
+    // Only what a void undoes has the opposite sign, and a debit either one.
+    ['tr_cashback_entries_sign', anEntry('return', -1)],
+    ['tr_cashback_entries_sign', anEntry('take_back', 1)],
+    ['tr_cashback_entries_sign', anEntry('take_back', 1, 'NULL', 'UUID()')],
+    ['tr_cashback_entries_sign', anEntry('debt', -1)],
+    ['tr_cashback_entries_sign', anEntry('return', 0, 'UUID()')],
+    ['tr_cashback_entries_sign', anEntry('redeem', 1, 'UUID()', 'UUID()')],
+    ['tr_cashback_entries_sign', anEntry('repay', 1, 'UUID()')],
+    ['tr_cashback_entries_sign', anEntry('debit', -1)],
+    ['tr_cashback_entries_sign', anEntry('debit', 1, 'UUID()')],
+    ['tr_cashback_entries_sign', anEntry('debit', 0, 'NULL', 'UUID()')],
+    ['ck_cashback_entries_credit', anEntry('debt', 1)],
+    // What the trigger lets pass, the credit refuses.
+    ['ck_cashback_entries_credit', anEntry('debt', -1, 'UUID()')],
     // It breaks both, and servers differ in which one they name.
     [/ck_cashback_credits_(remaining|held)/, 'UPDATE cashback_credits SET remaining_cents = -1'],
     ['ck_cashback_credits_remaining', 'UPDATE cashback_credits SET remaining_cents = amount_cents + 1'],
@@ -395,6 +410,18 @@ describe('rows written by the service', () => {
     ['ck_cashback_credits_held', 'UPDATE cashback_credits SET held_cents = remaining_cents + 1'],
     ['ck_wallets_parts', 'UPDATE wallets SET held_cents = -1'],
     ['ck_wallets_debt', 'UPDATE wallets SET debt_cents = -1'],
+    // With another amount below zero, it breaks others, too.
+    [/ck_orders_(total|refunded|redeemed|held|lapsed)/, 'UPDATE orders SET total_cents = -1'],
+    // Amounts of no debit at all, and more than was asked for.
+    ['ck_debits_amount', 'UPDATE debits SET amount_cents = 0, restored_cents = 0'],
+    ['ck_debits_amount', 'UPDATE debits SET requested_cents = amount_cents - 1'],
+    ['ck_debits_restored', 'UPDATE debits SET restored_cents = -1'],
+    ['ck_debits_restored', 'UPDATE debits SET restored_cents = amount_cents + 1'],
+    ['ck_debits_store', "UPDATE debits SET store = 'SP-014 '"],
+    [
+      'uq_debits_external_id',
+      `INSERT INTO debits (id, ${DEBIT_COLUMNS}) SELECT UUID(), ${DEBIT_COLUMNS} FROM debits LIMIT 1`,
+    ],
     ['ck_orders_refunded', 'UPDATE orders SET refunded_cents = total_cents + 1'],
     ['ck_orders_held', 'UPDATE orders SET held_cents = 1'],
     ['ck_orders_redeemed', 'UPDATE orders SET redeemed_cents = total_cents + 1'],
@@ -405,7 +432,9 @@ describe('rows written by the service', () => {
       'INSERT INTO orders (id, merchant_id, external_id, status, document, total_cents, items, payment_methods, final_payment_methods, policy, held_cents, redeemed_cents, lapsed_cents, earned_cents, refunded_cents, refunded_eligible_cents, returned_cents, taken_back_cents, kept_cents, lost_cents, content_digest, version, created_at, updated_at, expires_at, completed_at, cancelled_at, created_by) SELECT UUID(), merchant_id, external_id, status, document, total_cents, items, payment_methods, final_payment_methods, policy, held_cents, redeemed_cents, lapsed_cents, earned_cents, refunded_cents, refunded_eligible_cents, returned_cents, taken_back_cents, kept_cents, lost_cents, content_digest, version, created_at, updated_at, expires_at, completed_at, cancelled_at, created_by FROM orders LIMIT 1',
     ],
   ])('the constraint %s rejects an invalid row', async (constraint, sql) => {
-    await (await aMerchant(service)).completed();
+    const merchant = await aMerchant(service, { releaseDays: 0 });
+    const { document } = await merchant.completed();
+    await merchant.debit({ document, amount: '1.00' });
     await expect(service.dataSource.query(sql)).rejects.toThrow(constraint);
   });
 });

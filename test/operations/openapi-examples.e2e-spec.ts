@@ -42,9 +42,9 @@ const requestOf = (method: string, path: string) =>
 
 describe('the examples of the OpenAPI document', () => {
   /** Executes an operation like "Try it out" does, with its example as it stands. */
-  async function execute(method: string, path: string, id?: string): Promise<Answer> {
+  async function execute(method: string, path: string, id?: string, refundId?: string): Promise<Answer> {
     const intercept = await requestInterceptor();
-    const url = `https://cashback.invalid${path.replace('{id}', id ?? '')}`;
+    const url = `https://cashback.invalid${path.replace('{id}', id ?? '').replace('{refund_id}', refundId ?? '')}`;
     const tried = intercept({ url, method: method.toUpperCase(), body: JSON.stringify(requestOf(method, path)) });
     expect(new URL(tried.url).origin).toBe(service.url);
     return merchant.client.send(tried.method, new URL(tried.url).pathname, { raw: tried.body as string });
@@ -71,6 +71,16 @@ describe('the examples of the OpenAPI document', () => {
     const cancelled = await execute('post', '/orders/{id}/cancel', (await merchant.create()).id);
     const voided = await execute('post', '/grants/{id}/void', answers.at(-1)!.body.id);
     expect([cancelled, voided].map(({ status }) => status)).toEqual([200, 200]);
+    const debited = await execute('post', '/debits');
+    const restored = await execute('post', '/debits/{id}/void', debited.body.id);
+    const undone = await execute('post', '/orders/{id}/refunds/{refund_id}/void', id, answers[4]!.body.id);
+    const frozen = await execute('put', '/wallets/{id}/freeze', answers[7]!.body.id);
+    expect([debited, restored, undone, frozen].map(({ status }) => status)).toEqual([201, 200, 200, 200]);
+    expect(restored.body).toMatchObject({ void_reason: requestOf('post', '/debits/{id}/void').reason });
+    expect(undone.body).toMatchObject({
+      void_reason: requestOf('post', '/orders/{id}/refunds/{refund_id}/void').reason,
+    });
+    expect(frozen.body).toMatchObject({ freeze_reason: requestOf('put', '/wallets/{id}/freeze').reason });
     expect(cancelled.body).toMatchObject({ cancel_reason: requestOf('post', '/orders/{id}/cancel').reason });
     expect(voided.body).toMatchObject({ void_reason: requestOf('post', '/grants/{id}/void').reason });
     expect(answers[3]?.body).toMatchObject({ status: 'completed', cashback: { to_redeem: { redeemed: '20.00' } } });

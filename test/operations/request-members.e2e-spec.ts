@@ -20,7 +20,7 @@ interface Scene {
 }
 
 const { items, payment_methods, total } = anOrder({ items: [{ id: 'sku-1', price: '150.00' }] });
-const cart = { items, payment_methods, total };
+const cart = { items, total };
 const onOrder = async (operation: string, body: Members): Promise<Scene> => {
   const { id } = await merchant.create();
   return { path: `/orders/${id}${operation}`, body };
@@ -28,7 +28,10 @@ const onOrder = async (operation: string, body: Members): Promise<Scene> => {
 
 /** Every operation that takes a body with optional members. */
 const SCENES: Record<string, () => Promise<Scene> | Scene> = {
-  'POST /orders': () => ({ path: '/orders', body: { ...anOrder(), items } }),
+  'POST /orders': () => {
+    const { external_id, document } = anOrder();
+    return { path: '/orders', body: { ...cart, external_id, document } };
+  },
   'PUT /orders/{id}': () => onOrder('', cart),
   'PUT /orders/{id}/redemption': () => onOrder('/redemption', { amount: '0.00' }),
   'POST /orders/{id}/complete': () => onOrder('/complete', {}),
@@ -36,6 +39,11 @@ const SCENES: Record<string, () => Promise<Scene> | Scene> = {
   'POST /orders/{id}/refunds': async () => {
     const { id } = await merchant.completed();
     return { path: `/orders/${id}/refunds`, body: { external_id: 'DEV-1', items: [{ id: 'sku-1' }] } };
+  },
+  'POST /orders/{id}/refunds/{refund_id}/void': async () => {
+    const order = await merchant.completed();
+    const { id } = await merchant.refund(order, '10.00');
+    return { path: `/orders/${order.id}/refunds/${id}/void`, body: {} };
   },
   'POST /orders/{id}/refunds/quote': async () => {
     const { id } = await merchant.completed();
@@ -53,6 +61,14 @@ const SCENES: Record<string, () => Promise<Scene> | Scene> = {
   'POST /grants/{id}/void': async () => {
     const { id } = await merchant.grant();
     return { path: `/grants/${id}/void`, body: {} };
+  },
+  'POST /debits': async () => {
+    const document = await merchant.customerWith('50.00');
+    return { path: '/debits', body: { external_id: aDocument(), document, amount: '5.00', reason: 'Granted twice' } };
+  },
+  'POST /debits/{id}/void': async () => {
+    const { id } = await merchant.debit({ document: await merchant.customerWith('50.00') });
+    return { path: `/debits/${id}/void`, body: {} };
   },
   'PUT /webhook-endpoints/{id}': async () => {
     const content = { url: `https://shop.example/${aDocument()}` };
@@ -182,7 +198,6 @@ describe('members that are not part of a request', () => {
         '/completed_by',
         '/created_at',
         '/created_by',
-        '/currency',
         '/customer_change_reason',
         '/customer_changed_at',
         '/customer_changed_by',

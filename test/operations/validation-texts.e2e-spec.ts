@@ -13,17 +13,27 @@ const detailsOf = ({ status, body }: Answer<unknown>): Record<string, string> =>
 
 const MONEY = 'must be a decimal string such as "49.90", at most "999999999.99"';
 const ID = 'must be a string of at most 100 characters';
+const DOCUMENT =
+  'must be a CPF of 11 digits or a CNPJ of 14 characters (twelve digits or capital letters, then two digits)';
+const REPEATED = 'must not be one digit repeated: it would be the same customer for all';
 
 describe('the errors of a validation', () => {
   it('each required member that is missing or null is required', async () => {
-    const required = { '/external_id': 'is required', '/document': 'is required', '/total': 'is required' };
-    const lists = { '/items': 'is required', '/payment_methods': 'is required' };
-    expect(detailsOf(await merchant.client.post('/orders', {}))).toEqual({ ...required, ...lists });
+    const required = Object.fromEntries(
+      ['/external_id', '/document', '/total', '/items'].map((pointer) => [pointer, 'is required']),
+    );
+    expect(detailsOf(await merchant.client.post('/orders', {}))).toEqual(required);
     const nulls = { external_id: null, document: null, total: null, items: null, payment_methods: null };
-    expect(detailsOf(await merchant.client.post('/orders', nulls))).toEqual({ ...required, ...lists });
+    expect(detailsOf(await merchant.client.post('/orders', nulls))).toEqual(required);
     expect(detailsOf(await merchant.create({ items: [{ price: null }] }).answer)).toEqual({
       '/items/0/id': 'is required',
       '/items/0/price': 'is required',
+    });
+    expect(detailsOf(await merchant.client.post('/debits', { reason: null, take: null }))).toEqual({
+      '/external_id': 'is required',
+      '/document': 'is required',
+      '/amount': 'is required',
+      '/reason': 'is required',
     });
     expect(detailsOf(await merchant.client.post('/auth/login', {}))).toEqual({
       '/email': 'is required',
@@ -45,7 +55,6 @@ describe('the errors of a validation', () => {
     ['1000000000', 'must be at most "999999999.99"'],
     ['1000000000.00', 'must be at most "999999999.99"'],
     ['-1.00', 'must not be negative'],
-    ['0.00', 'must be greater than zero'],
     ['', MONEY],
     ['R$ 10', MONEY],
     ['01.00', MONEY],
@@ -60,22 +69,64 @@ describe('the errors of a validation', () => {
 
   it.each([
     [52998224725, 'must be a string, in quotes, such as "52998224725"'],
-    ['529.982.247-25', 'must have digits only'],
-    ['11.222.333/0001-81', 'must have no punctuation'],
-    ['12.ABC.345/01DE-35', 'must have no punctuation'],
-    [
-      '5299822472',
-      'must be a CPF of 11 digits or a CNPJ of 14 characters (twelve digits or capital letters, then two digits)',
-    ],
-    ['', 'must be a CPF of 11 digits or a CNPJ of 14 characters (twelve digits or capital letters, then two digits)'],
-    [{}, 'must be a CPF of 11 digits or a CNPJ of 14 characters (twelve digits or capital letters, then two digits)'],
+    ['12abc34501de35', 'must have capital letters'],
+    ...['5299822472', '529.982.2472-5', '529.982.247-2', '52998224725.0', '11/222.333.0001-81', '', {}].map(
+      (document): [unknown, string] => [document, DOCUMENT],
+    ),
   ])('the error for the document %j is: %s', async (document, detail) => {
     for (const [path, body] of [
       ['/orders', anOrder({ document })],
       ['/wallets/search', { document }],
       ['/grants', { external_id: 'g', amount: '1.00', document }],
+      ['/debits', { external_id: 'd', amount: '1.00', reason: 'Granted twice', document }],
     ] as const)
       expect(detailsOf(await merchant.client.post(path, body))).toEqual({ '/document': detail });
+  });
+
+  it.each(['00000000000', '111.111.111-11', '11111111111111', '00.000.000/0000-00'])(
+    'the document %s is refused where it would be new, because it is one digit repeated',
+    async (document) => {
+      const errors = { '/document': REPEATED };
+      for (const [path, body] of [
+        ['/orders', anOrder({ document })],
+        ['/quotes', { total: '1.00', document }],
+        ['/grants', { external_id: 'g', amount: '1.00', document }],
+      ] as const)
+        expect(detailsOf(await merchant.client.post(path, body))).toEqual(errors);
+      const order = await merchant.create();
+      const cart = { document, items: order.items, total: order.total };
+      expect(detailsOf(await merchant.amend(order, cart).answer)).toEqual(errors);
+      await merchant.complete(order);
+      expect(detailsOf(await merchant.changeCustomer(order, document).answer)).toEqual(errors);
+      expect(await merchant.wallet(document)).toMatchObject({ id: null, available: '0.00' });
+      expect(await merchant.searchOrders({ document })).toMatchObject({ data: [] });
+      await merchant.debit({ document }).refused(422, 'debit_exceeds_balance');
+    },
+  );
+
+  it.each(['USD', 'brl', '', 986])('the error for the currency %j is that it must be BRL', async (currency) => {
+    const errors = { '/currency': 'must be "BRL", the only currency' };
+    expect(detailsOf(await merchant.create({ currency }).answer)).toEqual(errors);
+    expect(detailsOf(await merchant.quote({ total: '1.00', currency }).answer)).toEqual(errors);
+    const order = await merchant.create();
+    const cart = { currency, items: order.items, total: order.total };
+    expect(detailsOf(await merchant.amend(order, cart).answer)).toEqual(errors);
+  });
+
+  it.each(['0.00', '0', '-1.00'])('the amount %j of a debit is refused', async (amount) => {
+    const detail = amount.startsWith('-') ? 'must not be negative' : 'must be greater than zero';
+    expect(detailsOf(await merchant.debit({ document: aDocument(), amount }).answer)).toEqual({ '/amount': detail });
+  });
+
+  it.each([
+    [{ frozen: 'true', reason: 'Stolen account' }, { '/frozen': 'must be true or false' }],
+    [{ frozen: true, reason: '' }, { '/reason': 'must not be empty' }],
+    [{}, { '/frozen': 'is required', '/reason': 'is required' }],
+  ])('the errors for the freeze %j are %j', async (body, errors) => {
+    const document = await merchant.customerWith('5.00');
+    const { id } = await merchant.wallet(document);
+    expect(detailsOf(await merchant.client.put(`/wallets/${id}/freeze`, body))).toEqual(errors);
+    expect(await merchant.wallet(document)).toMatchObject({ frozen: false, freeze_changed_at: null });
   });
 
   it.each([
@@ -132,22 +183,31 @@ describe('the detail of a 404', () => {
     ['GET', `/wallets/${ID}/entries`, 'no wallet has this ID'],
     ['GET', `/grants/${ID}`, 'no grant has this ID'],
     ['POST', `/grants/${ID}/void`, 'no grant has this ID'],
+    ['GET', `/debits/${ID}`, 'no debit has this ID'],
+    ['POST', `/debits/${ID}/void`, 'no debit has this ID'],
+    ['POST', `/orders/${ID}/refunds/${ID}/void`, 'no order has this ID'],
+    ['PUT', `/wallets/${ID}/freeze`, 'no wallet has this ID'],
     ['GET', '/orders/PED-1001', 'the id in the path must be the UUID that the service gave it'],
     ['GET', `/orders/${ID}/refunds/DEV-1`, 'the refund_id in the path must be the UUID that the service gave it'],
   ])('%s %s returns 404 with the detail: %s', async (method, path, detail) => {
-    const hasBody = path.endsWith('redemption') || path.endsWith('refunds');
-    const { status, body } = await merchant.client.send(method, path, {
-      ...(hasBody &&
-        method !== 'GET' && {
-          body: path.endsWith('refunds') ? { external_id: 'DEV-1', amount: '1.00' } : { amount: '0.00' },
-        }),
-    });
+    const bodies = new Map<string, object>([
+      ['refunds', { external_id: 'DEV-1', amount: '1.00' }],
+      ['redemption', { amount: '0.00' }],
+      ['freeze', { frozen: true, reason: 'Stolen account' }],
+    ]);
+    const sent = method === 'GET' ? undefined : bodies.get(path.split('/').at(-1)!);
+    const { status, body } = await merchant.client.send(method, path, { body: sent });
     expect({ status, code: body.code, detail: body.detail }).toEqual({ status: 404, code: 'not_found', detail });
   });
 
-  it('GET /orders/{id}/refunds/{refund_id} says whether the order or the refund does not exist', async () => {
+  it('a path with a refund says whether the order or the refund does not exist', async () => {
     const order = await merchant.create({ document: aDocument() });
-    const { body } = await merchant.client.get(`/orders/${order.id}/refunds/${ID}`);
-    expect(body.detail).toBe('no refund of this order has this ID');
+    for (const [method, operation] of [
+      ['GET', ''],
+      ['POST', '/void'],
+    ] as const) {
+      const { status, body } = await merchant.client.send(method, `/orders/${order.id}/refunds/${ID}${operation}`);
+      expect([status, body.detail]).toEqual([404, 'no refund of this order has this ID']);
+    }
   });
 });

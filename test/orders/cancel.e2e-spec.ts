@@ -29,11 +29,12 @@ describe('POST /orders/{id}/cancel', () => {
     expect(await merchant.order(order)).toEqual(body);
   });
 
-  it('a repeated POST /orders/{id}/cancel returns the same order and moves no cashback', async () => {
+  it('a repeated POST /orders/{id}/cancel returns the same order, moves no cashback, and says that it is a repetition', async () => {
     const order = await merchant.orderThatHolds('20.00');
-    const body = await merchant.cancel(order);
+    const body = await merchant.cancel(order).changed();
     await service.clock.advance({ minutes: 5 });
-    expect(await merchant.cancel(order)).toMatchObject(body);
+    expect(await merchant.cancel(order).replayed()).toEqual(body);
+    expect(await merchant.cancel(order, { body: { reason: 'Out of stock' } }).replayed()).toEqual(body);
     expect(await merchant.movements(order.document)).toEqual(['grant 80.00']);
   });
 
@@ -41,8 +42,9 @@ describe('POST /orders/{id}/cancel', () => {
     const order = await merchant.orderThatHolds('20.00');
     await service.clock.advance({ minutes: 30 });
     expect((await merchant.order(order)).status).toBe('expired');
-    for (const _attempt of ['first', 'second'])
-      expect(await merchant.cancel(order)).toMatchObject({ status: 'cancelled' });
+    const body = await merchant.cancel(order).changed();
+    expect(body).toMatchObject({ status: 'cancelled' });
+    expect(await merchant.cancel(order).replayed()).toEqual(body);
     expect(await merchant.wallet(order.document)).toMatchObject({ available: '80.00', held: '0.00' });
   });
 

@@ -102,10 +102,10 @@ describe('POST /orders/{id}/complete', () => {
 });
 
 describe('a repeated POST /orders/{id}/complete', () => {
-  it('a repeated POST /orders/{id}/complete returns the same order and moves no cashback', async () => {
+  it('a repeated POST /orders/{id}/complete returns the same order, moves no cashback, and says that it is a repetition', async () => {
     const order = await merchant.orderWith('80.00');
     const request = { redeem: '20.00', payment_methods: [{ id: 'pix', amount: '130.00' }] };
-    const body = await merchant.complete(order, request);
+    const body = await merchant.complete(order, request).changed();
     for (const again of [
       request,
       undefined,
@@ -114,7 +114,7 @@ describe('a repeated POST /orders/{id}/complete', () => {
       { redeem: null, payment_methods: null },
       { payment_methods: [{ id: 'pix', amount: '130' }] },
     ]) {
-      expect(await merchant.complete(order, again)).toMatchObject(body);
+      expect(await merchant.complete(order, again).replayed()).toEqual(body);
     }
     expect(await merchant.wallet(order.document)).toMatchObject({
       available: '60.00',

@@ -75,7 +75,10 @@ describe('expires_at of POST /orders', () => {
     const again = await merchant.create(order).answer;
     const { updated_at } = again.body;
     const operations = ['renew', 'complete', 'cancel'];
-    const expired = { ...body, status: 'expired', version: 2, updated_at, operations };
+    const nothing = { available_at: null, expires_at: null, available_on: null, expires_on: null };
+    const to_receive = { amount: '0.00', limited_by: null, taken_back: '0.00', status: 'none', ...nothing };
+    const cashback = { ...body.cashback, to_receive };
+    const expired = { ...body, status: 'expired', version: 2, updated_at, operations, cashback };
     expect(again).toMatchObject({ status: 201, body: expired });
     expect(again.headers.get('idempotency-replayed')).toBe('true');
   });

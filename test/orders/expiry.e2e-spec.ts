@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { atOnce } from '../support/client.js';
 import { localDate } from '../support/days.js';
+import { eventsOf } from '../support/events.js';
 import { expectInvariants } from '../support/expectations.js';
 import { aDocument } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
@@ -62,6 +63,12 @@ describe('the expiry of earned cashback', () => {
   });
 });
 
+/** What an order shows that earns nothing unless it is renewed or completed. */
+const NOTHING_TO_RECEIVE = {
+  ...{ amount: '0.00', limited_by: null, taken_back: '0.00', status: 'none' },
+  ...{ available_at: null, available_on: null, expires_at: null, expires_on: null },
+};
+
 describe('expired orders', () => {
   it('an order expires at its expires_at and its hold becomes available to the customer', async () => {
     const shop = await aSandboxMerchant(sandbox);
@@ -80,10 +87,36 @@ describe('expired orders', () => {
       amount_to_pay: '150.00',
       cashback: {
         to_redeem: { held: '0.00', lapsed: '20.00', available: '80.00', maximum: '75.00' },
-        to_receive: { amount: '7.50', status: 'quoted' },
+        to_receive: NOTHING_TO_RECEIVE,
       },
     });
     expect(await shop.wallet(document)).toMatchObject({ held: '0.00', available: '80.00' });
+  });
+
+  it('an expired order shows nothing to receive wherever it is read, and its amount again once it is renewed or completed', async () => {
+    const [renewed, completed] = [await merchant.create(), await merchant.create()];
+    expect(renewed.cashback.to_receive).toMatchObject({ amount: '7.50', status: 'quoted' });
+    await service.clock.advance({ minutes: 30 });
+    for (const { id, external_id, document } of [renewed, completed]) {
+      const order = await merchant.order({ id });
+      expect(order).toMatchObject({ status: 'expired', operations: ['renew', 'complete', 'cancel'] });
+      expect(order.cashback.to_receive).toEqual(NOTHING_TO_RECEIVE);
+      expect(await merchant.orderByExternalId(external_id)).toEqual(order);
+      expect((await merchant.searchOrders({ document })).data).toEqual([order]);
+      expect((await merchant.orders(`external_id=${external_id}`)).data).toEqual([order]);
+      const expiry = (await eventsOf(service, merchant)).find(
+        ({ type, data }) => type === 'order.expired' && data.order?.id === id,
+      );
+      expect(expiry!.data.order!.cashback.to_receive).toEqual(NOTHING_TO_RECEIVE);
+    }
+    expect((await merchant.hold(renewed, '0.00')).cashback.to_receive).toMatchObject({
+      amount: '7.50',
+      status: 'quoted',
+    });
+    expect((await merchant.complete(completed)).cashback.to_receive).toMatchObject({
+      amount: '7.50',
+      status: 'pending',
+    });
   });
 
   it('a refund of an order that is past its expires_at says that the order has expired, also before a sweep', async () => {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { expectProblem } from '../support/expectations.js';
+import type { Refund } from '../support/shop.js';
 import { useService } from '../support/use-service.js';
 
 const { service, merchant } = useService();
@@ -13,19 +14,40 @@ interface Edge {
 }
 
 /** The transitions in the diagram of README.md. */
-const EDGES = Array.from(
+const LABELED = Array.from(
   readFileSync('README.md', 'utf8').matchAll(/^ +(\w+) --> (\w+): (.+)$/gm),
-  ([, from = '', to = '', label = '']): Edge => {
-    const name = /\((\w+)\)$/.exec(label)?.[1] ?? /^POST ….(\w+?)s?$/.exec(label)?.[1];
-    return { from, to, operation: label === 'expires_at passes' ? undefined : (name ?? `unknown: ${label}`) };
-  },
+  ([, from = '', to = '', label = '']) => ({ from, to, label }),
 );
+/** What undoes a refund is an operation of the refund, which its `voidable` offers, and not of the order. */
+const isVoid = ({ label }: { label: string }): boolean => label.startsWith('POST …/void');
+const EDGES = LABELED.filter((edge) => !isVoid(edge)).map(({ from, to, label }): Edge => {
+  const name = /\((\w+)\)$/.exec(label)?.[1] ?? /^POST ….(\w+?)s?$/.exec(label)?.[1];
+  return { from, to, operation: label === 'expires_at passes' ? undefined : (name ?? `unknown: ${label}`) };
+});
+const VOIDS = LABELED.filter(isVoid).map(({ from, to }) => `${from} --> ${to}`);
 /** They change an order that keeps its status. */
 const WITHOUT_A_STATUS = ['hold', 'amend', 'change_customer'];
 
 const sorted = (names: Iterable<string>): string[] => [...new Set(names)].sort();
 
 describe('the lifecycle of an order', () => {
+  it('undoing the refunds of an order takes it through the statuses of the diagram', async () => {
+    const seen: string[] = [];
+    const undo = async (...amounts: string[]): Promise<void> => {
+      const order = await merchant.completed();
+      const refunds: Refund[] = [];
+      for (const amount of amounts) refunds.unshift(await merchant.refund(order, amount));
+      for (const refund of refunds) {
+        const { status: from } = await merchant.order(order);
+        await merchant.voidRefund(refund);
+        seen.push(`${from} --> ${(await merchant.order(order)).status}`);
+      }
+    };
+    await undo('1.00', '2.00', '147.00');
+    await undo('150.00');
+    expect(sorted(seen)).toEqual(sorted(VOIDS));
+  });
+
   it.each([
     ['pending', [], 'refunds'],
     ['expired', [], 'refunds'],

@@ -175,7 +175,7 @@ describe('POST /orders/search', () => {
   });
 
   it.each([
-    ['/document', { document: '529.982.247-25' }],
+    ['/document', { document: '529.982.247.25' }],
     ['/document', { document: undefined }],
     ['/document', { document: '0199c1f2-3c55-7a5e-9b52-6a2a0a3f6f10' }],
     ['/status', { status: 'pending' }],

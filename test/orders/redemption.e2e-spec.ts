@@ -24,10 +24,10 @@ describe('PUT /orders/{id}/redemption', () => {
     expect(await merchant.order(order)).toEqual(body);
   });
 
-  it('a repeated PUT /orders/{id}/redemption moves no cashback', async () => {
+  it('a repeated PUT /orders/{id}/redemption moves no cashback, and says that it is a repetition', async () => {
     const order = await merchant.orderWith('80.00');
-    const first = await merchant.hold(order, '20.00').answer;
-    for (const amount of ['20.00', '20', '20.0']) expect(await merchant.hold(order, amount)).toMatchObject(first.body);
+    const first = await merchant.hold(order, '20.00').changed();
+    for (const amount of ['20.00', '20', '20.0']) expect(await merchant.hold(order, amount).replayed()).toEqual(first);
     expect(await merchant.wallet(order.document)).toMatchObject({ available: '60.00', held: '20.00' });
     expect(await merchant.movements(order.document)).toEqual(['grant 80.00']);
   });
@@ -51,15 +51,30 @@ describe('PUT /orders/{id}/redemption', () => {
     const order = await merchant.orderWith('80.00');
     await merchant.hold(order, '20.00');
     const { version: _version, updated_at: _updatedAt, ...unchanged } = order;
-    for (const amount of ['0.00', '0'])
-      expect(await merchant.hold(order, amount)).toMatchObject({ ...unchanged, version: 3 });
+    const released = await merchant.hold(order, '0.00').changed();
+    expect(released).toMatchObject({ ...unchanged, version: 3 });
+    for (const amount of ['0.00', '0']) expect(await merchant.hold(order, amount).replayed()).toEqual(released);
     expect(await merchant.wallet(order.document)).toMatchObject({ available: '80.00', held: '0.00' });
     expect(await merchant.movements(order.document)).toEqual(['grant 80.00']);
   });
 
   it('PUT /orders/{id}/redemption accepts 0.00 for a customer without a wallet', async () => {
     const order = await merchant.create();
-    expect(await merchant.hold(order, '0.00')).toMatchObject(order);
+    expect(await merchant.hold(order, '0.00').replayed()).toEqual(order);
+  });
+
+  it('a PUT /orders/{id}/redemption that changes only expires_at is no repetition, and neither is a renewal', async () => {
+    const order = await merchant.orderWith('80.00');
+    await merchant.hold(order, '20.00');
+    const expires_at = service.clock.inMinutes(45);
+    const renewed = await merchant.hold(order, '20.00', expires_at).changed();
+    expect(await merchant.hold(order, '20.00', expires_at).replayed()).toEqual(renewed);
+    expect(await merchant.hold(order, '20.00').replayed()).toEqual(renewed);
+    await service.clock.advance({ minutes: 46 });
+    const again = await merchant.hold(order, '20.00').changed();
+    expect(again).toMatchObject({ status: 'pending', cashback: { to_redeem: { held: '20.00' } } });
+    expect(await merchant.hold(order, '20.00').replayed()).toEqual(again);
+    await merchant.hold(order, '75.01').refused(422, 'redemption_exceeds_maximum');
   });
 
   it('PUT /orders/{id}/redemption holds from the credits that expire first and releases to the same credits', async () => {

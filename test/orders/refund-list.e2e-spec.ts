@@ -21,11 +21,13 @@ async function refundsOf(shop: Shop, count: number): Promise<Refund[]> {
 }
 
 describe('GET /refunds', () => {
-  it('GET /refunds returns the refunds of all orders of the merchant as they were created, newest first', async () => {
+  it('GET /refunds returns the refunds of all orders of the merchant as they were created, newest first, and which can be undone', async () => {
     const [shop, other] = [await aMerchant(service), await aMerchant(service)];
     const refunds = await refundsOf(shop, 5);
     const [foreign] = await refundsOf(other, 1);
-    expect(await list(shop)).toEqual({ data: refunds, next_cursor: null });
+    // Only the last refund of each order can be undone.
+    const now = refunds.map((refund, at) => ({ ...refund, voidable: at < 3 }));
+    expect(await list(shop)).toEqual({ data: now, next_cursor: null });
     expect(idsOf(await list(other))).toEqual([foreign!.id]);
     expect((await shop.all<Refund>('/refunds?limit=2')).map(({ id }) => id)).toEqual(idsOf({ data: refunds }));
   });

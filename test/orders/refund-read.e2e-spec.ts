@@ -20,18 +20,22 @@ async function aRefundedOrder(amounts: string[]): Promise<{ order: Order; refund
   return { order, refunds };
 }
 
+/** The refunds of an order when all were made: only the last one can be undone. */
+const now = (refunds: Refund[]): Refund[] =>
+  refunds.map((created, at) => ({ ...created, voidable: at === refunds.length - 1 }));
+
 const refund = (order: { id: string }, external_id: string, amount: string) =>
   merchant.refund(order, amount, { external_id });
 const list = (order: { id: string }, query = ''): Promise<Answer<Page<Refund>>> =>
   merchant.client.get(`/orders/${order.id}/refunds${query}`);
 
 describe('GET /orders/{id}/refunds', () => {
-  it('GET /orders/{id}/refunds returns the refunds as they were created, newest first, and the same when repeated', async () => {
+  it('GET /orders/{id}/refunds returns the refunds as they were created, newest first, and says that only the last one can be undone', async () => {
     const { order, refunds } = await aRefundedOrder(['50.00', '10.01', '89.99']);
     for (const _attempt of ['first', 'second'])
       expect(await list(order)).toMatchObject({
         status: 200,
-        body: { data: refunds.toReversed(), next_cursor: null },
+        body: { data: now(refunds).toReversed(), next_cursor: null },
       });
   });
 
@@ -101,9 +105,9 @@ describe('GET /orders/{id}/refunds', () => {
 });
 
 describe('GET /orders/{id}/refunds/{refund_id}', () => {
-  it('GET /orders/{id}/refunds/{refund_id} returns the refund as it was created, also after later refunds', async () => {
+  it('GET /orders/{id}/refunds/{refund_id} returns the refund as it was created, also after later refunds, and whether it can be undone', async () => {
     const { order, refunds } = await aRefundedOrder(['50.00', '10.01']);
-    for (const created of refunds) {
+    for (const created of now(refunds)) {
       const read = await merchant.client.get(`/orders/${order.id}/refunds/${created.id.toUpperCase()}`);
       expect(read).toMatchObject({ status: 200, body: created });
     }

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { type Answer, atOnce } from '../support/client.js';
 import { expectCreation, expectInvariants, expectProblem, pointersOf } from '../support/expectations.js';
+import { withoutVoidable } from '../support/event-refund.js';
 import { eventsOf } from '../support/events.js';
 import { aDocument, aMerchant } from '../support/factories.js';
 import type { Members, Order, Refund } from '../support/shop.js';
@@ -43,6 +44,10 @@ describe('POST /orders/{id}/refunds', () => {
       metadata: {},
       created_at: expect.stringMatching(/Z$/),
       created_by: order.created_by,
+      voidable: true,
+      voided_at: null,
+      voided_by: null,
+      void_reason: null,
     });
     expect(await merchant.order(order)).toEqual({
       ...order,
@@ -172,7 +177,8 @@ describe('a repeated POST /orders/{id}/refunds', () => {
     await refund(order, '100.00', 'DEV-2');
     for (const amount of ['50.00', '50', '50.0']) {
       const again = await refund(order, amount, 'DEV-1');
-      expect(again).toMatchObject({ status: 201, body });
+      // Only the last refund of an order can be undone.
+      expect(again).toMatchObject({ status: 201, body: { ...body, voidable: false } });
       expect(again.headers.get('idempotency-replayed')).toBe('true');
     }
     expect((await merchant.order(order)).refunded.amount).toBe('150.00');
@@ -352,13 +358,15 @@ describe('POST /orders/{id}/refunds with items', () => {
     expect(first).toMatchObject({ amount: '90.00', items, rest: true });
     const second = await refundItems(order, { ...of('shirt', 1), rest: false });
     expect(second).toMatchObject({ amount: '30.00', items: [{ id: 'shirt', quantity: 1 }], rest: false });
-    expect((await merchant.refunds(order)).data).toEqual([second, first]);
-    expect(await merchant.send('GET', `/orders/${order.id}/refunds/${first.id}`, {}, 200)).toEqual(first);
+    // Only the last refund of an order can be undone.
+    const now = [{ ...first, voidable: false }, second];
+    expect((await merchant.refunds(order)).data).toEqual(now.toReversed());
+    expect(await merchant.readRefund(first)).toEqual(now[0]);
     const events = (await eventsOf(service, merchant)).filter(({ data }) => data.order?.id === order.id);
-    expect(events.flatMap(({ data }) => data.refund ?? [])).toEqual([first, second]);
+    expect(events.flatMap(({ data }) => data.refund ?? [])).toEqual([first, second].map(withoutVoidable));
     const path = '/customers/export';
     const { refunds } = await merchant.post<{ refunds: Refund[] }>(path, { document: order.document });
-    expect(refunds).toEqual([first, second]);
+    expect(refunds).toEqual(now);
   });
 
   it('refunds of amounts before, between and after bound those of items, and the sum is never above the total', async () => {

@@ -63,8 +63,8 @@ describe('reports as CSV', () => {
   it('a report is CSV with a header and CRLF for `accept: text/csv`, and JSON for other values', async () => {
     const { body } = await read(`/reports/ledger?${period}`, { accept: 'text/csv' });
     expect(body).toBe(
-      'from,to,opening,earned,granted,redeemed,returned,taken_back,voided,expired,closing,closing_debt,closed\r\n' +
-        `${today},${addDays(today, 1)},0.00,0.00,1339.56,0.00,0.00,0.00,0.00,0.00,1339.56,0.00,false\r\n`,
+      'from,to,opening,earned,granted,redeemed,returned,taken_back,voided,debited,expired,closing,closing_debt,closed\r\n' +
+        `${today},${addDays(today, 1)},0.00,0.00,1339.56,0.00,0.00,0.00,0.00,0.00,0.00,1339.56,0.00,false\r\n`,
     );
     for (const accept of ['application/json', '*/*', 'application/xml', 'application/json, text/csv;q=0.5'])
       expect((await merchant.client.get(`/reports/ledger?${period}`, { headers: { accept } })).body).toMatchObject({
@@ -91,7 +91,7 @@ describe('reports as CSV', () => {
   it('a text of the merchant that a spreadsheet would take for a formula begins with an apostrophe, a number of ours does not', async () => {
     const { body } = await read(`/reports/ledger?${period}&by=store`, { accept: 'text/csv' });
     expect(body.split('\r\n').map((line) => line.split(/,20\d\d-/)[0])).toEqual([
-      'store,from,to,opening,earned,granted,redeemed,returned,taken_back,voided,expired,closing,closing_debt,closed',
+      'store,from,to,opening,earned,granted,redeemed,returned,taken_back,voided,debited,expired,closing,closing_debt,closed',
       // The apostrophe tells what is sent with one from what is not.
       `"''=1"`,
       `"'+1"`,

@@ -11,8 +11,8 @@ const ZONE = 'America/Sao_Paulo';
 const HOUR = 3_600_000;
 const ZERO = '0.00';
 const NOTHING = {
-  ...{ earned: ZERO, granted: ZERO, redeemed: ZERO, returned: ZERO, taken_back: ZERO, voided: ZERO, expired: ZERO },
-  closing_debt: ZERO,
+  ...{ earned: ZERO, granted: ZERO, redeemed: ZERO, returned: ZERO, taken_back: ZERO, voided: ZERO, debited: ZERO },
+  ...{ expired: ZERO, closing_debt: ZERO },
 };
 
 type Row = Record<string, string | boolean | null>;
@@ -102,6 +102,28 @@ describe('GET /reports/ledger by store', () => {
         closing_debt,
       })),
     );
+    await expectInvariants(service);
+  });
+
+  it('GET /reports/ledger has what was debited, less what voids restored, in the store that owes it and where it was debited', async () => {
+    const shop = await aLongLivedMerchant(service);
+    const period = `from=${today()}&to=${addDays(today(), 1)}`;
+    const document = aDocument();
+    await shop.grant({ document, amount: '30.00', store: 'A' });
+    await shop.debit({ document, amount: '5.00', store: 'B' });
+    const voided = await shop.debit({ document, amount: '4.00', store: 'C' });
+    const report = await ledger(shop, period);
+    expect(report.data).toMatchObject([{ ...NOTHING, granted: '30.00', debited: '9.00', closing: '21.00' }]);
+    await shop.voidDebit(voided);
+    expect((await ledger(shop, period)).total).toMatchObject({ granted: '30.00', debited: '5.00', closing: '25.00' });
+    expect((await ledger(shop, `${period}&by=store`)).data).toMatchObject([
+      { ...NOTHING, store: 'A', granted: '30.00', debited: '5.00', closing: '25.00' },
+    ]);
+    const pairs = (await ledger(shop, `${period}&by=store_pair`)).data;
+    expect(pairs.map(({ store, in_store, granted, debited }) => [store, in_store, granted, debited])).toEqual([
+      ['A', 'A', '30.00', ZERO],
+      ['A', 'B', ZERO, '5.00'],
+    ]);
     await expectInvariants(service);
   });
 

@@ -3,7 +3,7 @@ import { openApiDocument } from '../../src/platform/openapi/document.js';
 import { PERMISSIONS } from '../../src/platform/values/caller.js';
 import { atOnce, Client } from '../support/client.js';
 import { expectProblem } from '../support/expectations.js';
-import { aDocument } from '../support/factories.js';
+import { aDocument, anOrder } from '../support/factories.js';
 import { expectLimited } from '../support/rate-limits.js';
 import { aRequest, sendBytes } from '../support/raw.js';
 import { aSandboxMerchant, NEXT_YEAR, SANDBOX } from '../support/sandbox.js';
@@ -123,10 +123,19 @@ describe('a sandbox', () => {
       max_order_ttl_minutes: 60,
       grant_maximum: '100.00',
       grant_daily_maximum: '200.00',
+      document_check_digits: true,
       time_zone: 'America/Manaus',
     };
     const { body } = await new Client(service).post<Created>('/sandbox/merchants', { name: 'Loja', policy });
-    expect(body.policy).toEqual({ ...policy, document_check_digits: false });
+    expect(body.policy).toEqual(policy);
+    const { email, password } = body.user;
+    const login = await new Client(service).post<Tokens>('/auth/login', { email, password });
+    const client = new Client(service, login.body.access_token);
+    expect((await client.get<PolicyRules>('/policy')).body).toMatchObject(policy);
+    expectProblem(await client.post('/orders', anOrder({ document: '52998224724' })), 400, 'validation_failed');
+    expect((await client.post('/orders', anOrder({ document: '529.982.247-25' }))).status).toBe(201);
+    const standard = await new Client(service).post<Created>('/sandbox/merchants', { name: 'Loja' });
+    expect(standard.body.policy).toMatchObject({ document_check_digits: false });
     const again = await new Client(service).post<Created>('/sandbox/merchants', {
       name: 'Loja',
       policy: { ...policy, earn_maximum: null, earn_rate_maximum: null },
@@ -163,7 +172,7 @@ describe('a sandbox', () => {
       ['/policy/earn_rates_by_payment_method'],
     ]),
     [{ name: 'Loja', policy: { earn_rates: {} } }, ['/policy/earn_rates']],
-    [{ name: 'Loja', policy: { document_check_digits: true } }, ['/policy/document_check_digits']],
+    [{ name: 'Loja', policy: { document_check_digits: 'true' } }, ['/policy/document_check_digits']],
     [{ name: 'Loja', policy: { order_ttl_minutes: 60, max_order_ttl_minutes: 30 } }, ['/policy/order_ttl_minutes']],
   ])('refuses %j', async (body, pointers) => {
     const { errors } = expectProblem(await create(body), 400, 'validation_failed');

@@ -44,8 +44,8 @@ export function expectComplete(
 
 /** The wallet of a customer as an event has it. */
 export async function eventWalletOf(merchant: TestMerchant, document: string): Promise<object> {
-  const { id, available, pending, held, debt } = await merchant.wallet(document);
-  return { id, document, available, pending, held, debt };
+  const { id, available, pending, held, debt, frozen } = await merchant.wallet(document);
+  return { id, document, available, pending, held, debt, frozen };
 }
 
 /** Creates and cancels orders: two events each. */

@@ -17,7 +17,11 @@ export type Send = (
 
 /** Reads the feed when it has an event of each of these types. The service numbers events after the commit. */
 async function waitForEvents(send: Send): Promise<Answer> {
-  const types = ['order.completed', 'order.cancelled', 'order.refunded', 'cashback.granted', 'cashback.voided'];
+  const types = [
+    ...['order.completed', 'order.cancelled', 'order.refunded', 'order.refund_voided'],
+    ...['cashback.granted', 'cashback.voided', 'cashback.debited', 'cashback.debit_voided'],
+    ...['wallet.frozen', 'wallet.unfrozen'],
+  ];
   for (;;) {
     const answer = await send('get', '/events');
     if (types.every((type) => answer.body.data.some((event) => event.type === type))) return answer;
@@ -65,6 +69,58 @@ async function useUsers(send: Send): Promise<void> {
   await send('post', '/auth/password', { current_password: 'x', new_password: 'another password' });
 }
 
+/** Sells in one request. */
+async function useSales(send: Send): Promise<void> {
+  const sale = anOrder({ complete: {}, payment_methods: null, currency: 'BRL' });
+  await send('post', '/orders', sale);
+  await send('post', '/orders', sale);
+  await send('post', '/orders', { ...sale, complete: { payment_methods: [{ id: 'pix', amount: '1.00' }] } });
+  await send('post', '/orders', anOrder({ complete: { redeem: '1.00' } }));
+  await send('post', '/orders', anOrder({ complete: { redeem: 'x' }, currency: 'USD' }));
+  await send('post', '/orders', anOrder({ complete: {}, total: '0.00', payment_methods: [] }));
+}
+
+/** Debits a customer who has 80.00, and undoes that. */
+async function useDebits(send: Send, document: string): Promise<void> {
+  const debit = { external_id: 'd-1', document, amount: '5.00', reason: 'Granted twice', metadata: { till: '3' } };
+  const { body } = await send('post', '/debits', debit);
+  await send('post', '/debits', debit);
+  await send('post', '/debits', { ...debit, amount: '5.01' });
+  await send('post', '/debits', { ...debit, external_id: 'd-2', amount: '9000.00' });
+  const less = { ...debit, external_id: 'd-3', amount: '9000.00', take: 'available', store: 'SP-014', note: 'Seen' };
+  const all = await send('post', '/debits', less);
+  await send('post', '/debits', { ...less, external_id: 'd-4' });
+  await send('post', '/debits', {});
+  for (const id of [body.id, aUuid(), 'nothing']) {
+    await send('get', '/debits/{id}', undefined, { id });
+    await send('post', '/debits/{id}/void', { reason: 7 }, { id });
+    await send('post', '/debits/{id}/void', { reason: 'Wrong customer' }, { id });
+  }
+  for (const id of [body.id, all.body.id]) await send('post', '/debits/{id}/void', undefined, { id });
+  for (const query of ['?limit=1&external_id=d-1', '?user_id=me', '?created_from=2020-01-01T00:00:00Z'])
+    await send('get', '/debits', undefined, {}, query);
+  const { body: file } = await send('get', '/debits', undefined, {}, '?csv=pt-BR');
+  expect(typeof file).toBe('string');
+}
+
+/** Freezes the wallet of a customer and unfreezes it. @param order of the customer, which is completed. */
+async function useFreezes(send: Send, id: string, document: string, order: string): Promise<void> {
+  const freeze = { frozen: true, reason: 'Stolen account' };
+  await send('put', '/wallets/{id}/freeze', freeze, { id });
+  await send('put', '/wallets/{id}/freeze', freeze, { id });
+  await send('put', '/wallets/{id}/freeze', { frozen: 'yes' }, { id });
+  await send('put', '/wallets/{id}/freeze', freeze, { id: order });
+  await send('post', '/wallets/search', { document });
+  await send('post', '/quotes', { document, total: '150.00' });
+  const frozen = await send('post', '/orders', anOrder({ document }));
+  expect(frozen.body.cashback).toMatchObject({ to_redeem: { maximum: '0.00', limited_by: 'frozen' } });
+  await send('put', '/orders/{id}/redemption', { amount: '1.00' }, { id: frozen.body.id });
+  const change = { document: aDocument(), reason: 'Typed wrongly' };
+  const { status, body } = await send('put', '/orders/{id}/customer', change, { id: order });
+  expect([status, body.code]).toEqual([409, 'wallet_frozen']);
+  await send('put', '/wallets/{id}/freeze', { ...freeze, frozen: false }, { id });
+}
+
 /** Corrects, exports and erases customers. */
 async function useCustomers(send: Send): Promise<void> {
   const { body: order } = await send('post', '/orders', anOrder({ metadata: { till: '3' } }));
@@ -81,8 +137,10 @@ async function useCustomers(send: Send): Promise<void> {
   await send('post', '/orders/{id}/refunds', { external_id: 'r-1', amount: '5.00' }, values);
   const { document } = change;
   await send('post', '/grants', { external_id: 'g-3', document, amount: '8.00' });
+  await send('post', '/debits', { external_id: 'd-9', document, amount: '1.00', reason: 'Too much' });
   const { body: exported } = await send('post', '/customers/export', { document });
-  for (const list of ['orders', 'refunds', 'credits', 'grants', 'entries']) expect(exported[list]).not.toHaveLength(0);
+  for (const list of ['orders', 'refunds', 'credits', 'grants', 'debits', 'entries'])
+    expect(exported[list]).not.toHaveLength(0);
   await send('post', '/customers/export', { document: aDocument() });
   await send('post', '/customers/export', {});
   await send('post', '/customers/erase', { document, confirm: aDocument() });
@@ -178,6 +236,17 @@ export async function useEveryOperation(send: Send): Promise<void> {
   await send('get', '/orders/{id}/refunds/{refund_id}', undefined, { id, refund_id: id });
   await send('get', '/refunds', undefined, {}, '?limit=1&created_from=2020-01-01T00:00:00Z');
   await send('get', '/refunds', undefined, {}, '?created_to=now');
+  const undo = { id, refund_id: refund.body.id };
+  await send('post', '/orders/{id}/refunds/{refund_id}/void', { reason: 7 }, undo);
+  const later = await send('post', '/orders/{id}/refunds/{refund_id}/void', undefined, undo);
+  expect([later.status, later.body.code]).toEqual([409, 'refund_not_voidable']);
+  const { body: refunds } = await send('get', '/orders/{id}/refunds', undefined, { id });
+  const last = { id, refund_id: refunds.data[0]!.id };
+  await send('post', '/orders/{id}/refunds/{refund_id}/void', undefined, last, '', stale);
+  for (const reason of ['Wrong order', 'again'])
+    await send('post', '/orders/{id}/refunds/{refund_id}/void', { reason }, last);
+  await send('post', '/orders/{id}/refunds/{refund_id}/void', undefined, { id, refund_id: id });
+  await send('get', '/orders/{id}/refunds/{refund_id}', undefined, last);
   const wallet = await send('post', '/wallets/search', { document });
   await send('post', '/wallets/search', { document: aDocument() });
   await send('post', '/wallets/search', { document: 1 });
@@ -191,6 +260,9 @@ export async function useEveryOperation(send: Send): Promise<void> {
   await send('post', '/grants', {});
   await send('get', '/grants/{id}', undefined, { id: granted.id });
   await send('get', '/grants/{id}', undefined, { id });
+  await useSales(send);
+  await useDebits(send, document);
+  await useFreezes(send, wallet.body.id, document, id);
   await send('post', '/grants/{id}/void', { reason: 7 }, { id: granted.id });
   await send('post', '/grants/{id}/void', { reason: 'Granted by mistake' }, { id: granted.id });
   await send('get', '/grants', undefined, {}, '?limit=1&external_id=g-1');
@@ -201,8 +273,10 @@ export async function useEveryOperation(send: Send): Promise<void> {
   await send('get', '/credits', undefined, {}, '?expires_to=2026-02-30');
   await send('post', '/grants/{id}/void', undefined, { id: granted.id });
   await send('post', '/grants/{id}/void', undefined, { id });
-  await send('get', '/wallets/{id}/entries', undefined, { id: wallet.body.id });
-  await send('get', '/wallets/{id}/credits', undefined, { id: wallet.body.id });
+  for (const query of ['', '?by=change', '?by=change&limit=1', '?by=day'])
+    await send('get', '/wallets/{id}/entries', undefined, { id: wallet.body.id }, query);
+  for (const query of ['', '?status=open', '?status=all', '?status=spent'])
+    await send('get', '/wallets/{id}/credits', undefined, { id: wallet.body.id }, query);
   await send('get', '/wallets/{id}/credits', undefined, { id });
   for (const query of ['', '?months=2', '?months=0'])
     await send('get', '/wallets/{id}/expiring', undefined, { id: wallet.body.id }, query);

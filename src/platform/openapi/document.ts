@@ -107,6 +107,7 @@ function webhooks(): NonNullable<OpenAPIObject['webhooks']> {
 function completeSchema(schema: Schema): void {
   const { properties, 'x-order': order = [] } = schema;
   delete schema['x-order'];
+  completeMember(schema);
   if (properties === undefined) return;
   const sorted = order.flatMap((name) => (properties[name] === undefined ? [] : [[name, properties[name]] as const]));
   schema.properties = { ...Object.fromEntries(sorted), ...properties };

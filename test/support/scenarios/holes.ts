@@ -4,15 +4,16 @@ interface Hole {
 }
 
 const ORDER_EVENTS: [type: string, operations: string][] = [
-  ['created', 'create'],
+  ['created', 'create|sell'],
   ['amended', 'amend'],
   ['redemption_held', 'hold|renew'],
   ['redemption_released', 'hold'],
   ['renewed', 'renew'],
   ['expired', 'a date'],
-  ['completed', 'complete'],
+  ['completed', 'complete|sell'],
   ['cancelled', 'cancel'],
   ['refunded', 'refund'],
+  ['refund_voided', 'void_refund'],
   ['customer_changed', 'change_customer'],
 ];
 
@@ -37,27 +38,47 @@ export const ACCEPTED: Hole[] = [
     reason: 'only a void voids',
   },
   {
+    what: /^cashback\.debited by (?!(debit|a repeated request)$)/,
+    reason: 'only a debit debits',
+  },
+  {
+    what: /^cashback\.debit_voided by (?!(void debit|a repeated request)$)/,
+    reason: 'only the void of a debit restores it',
+  },
+  {
+    what: /^wallet\.frozen by (?!(freeze|a repeated request)$)|^wallet\.unfrozen by (?!(unfreeze|a repeated request)$)/,
+    reason: 'only an employee freezes a wallet, or unfreezes it',
+  },
+  {
     what: /^cashback\.(available|expiring) by (?!(a date|a repeated request)$)/,
     reason: 'a date does this; an operation on the same day announces nothing earlier',
   },
   {
-    what: /^(cashback\.expired|wallet\.debt_changed) by (void|create)$/,
-    reason: 'a void takes only what can still be spent, and a creation moves no cashback',
+    what: /^(cashback\.expired|wallet\.debt_changed) by (void|create|debit|freeze|unfreeze)$/,
+    reason: 'a void and a debit take only what can still be spent, and creating and freezing move no cashback',
   },
   {
-    what: /^cashback\.expired by (grant|refund|change_customer)$/,
+    what: /^cashback\.expired by (grant|refund|change_customer|void_refund|void debit)$/,
     reason: 'they release nothing, and a clock that stands has let everything expire that is due',
   },
   {
-    what: /^(?!hold of an order that is pending,|complete of an order that is (pending|expired),|refund of an order that is (completed|partially_refunded),).*, time-zones$/,
+    what: /^(?!hold of an order that is pending,|complete of an order that is (pending|expired),|refund of an order that is (completed|partially_refunded),|void_refund of an order that is partially_refunded,).*, time-zones$/,
     reason: 'what an order allows does not depend on the time zone',
+  },
+  {
+    what: /^void_refund of an order that is (pending|pending with a hold|expired|cancelled), /,
+    reason: 'such an order has no refund',
+  },
+  {
+    what: /^the void of a debit restores: what is claimed$/,
+    reason: 'a refund claims only what is more than debits took, so a void restores nothing beside a claim',
   },
   {
     what: /partially_refunded, time-zones: a part$|, time-zones: (?!(a part|the rest|returns a new credit)$)/,
     reason: 'a refund has one day: that through which it returns',
   },
   {
-    what: /completed, limits: leaves a debt$|partially_refunded, limits: (what .* has expired|returns a new credit)$/,
+    what: /completed, limits: leaves a debt$|, limits: claims what is held$|partially_refunded, limits: (what .* has expired|returns a new credit)$/,
     reason: 'what was spent or has expired meanwhile depends on no limit',
   },
 ];

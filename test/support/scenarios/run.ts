@@ -5,11 +5,11 @@ import type { Problem } from '../expectations.js';
 import { brl, cents } from '../model/values.js';
 import { aSandboxMerchant, type SandboxShop } from '../sandbox.js';
 import type { Service } from '../service.js';
-import type { Credit, FeedEvent, Order } from '../shop.js';
+import type { Credit, Debit, FeedEvent, Order } from '../shop.js';
 import { Calendar } from './calendar.js';
-import { causeOf, kindsOf, Visits } from './coverage.js';
+import { causeOf, kindOfRefusedDebit, kindsOf, kindsOfDebit, kindsOfRestored, type Sums, Visits } from './coverage.js';
 import { says, sumsOf } from './says.js';
-import { ACTS, CUSTOMERS, readStep, type Request, requestOf, type Step } from './steps.js';
+import { type Act, ACTS, CUSTOMERS, readStep, type Request, requestOf, type Step } from './steps.js';
 import { rowText, type Scenario } from './table.js';
 
 /** What an event of a date has as `by`, also if a request comes before the sweep. */
@@ -17,6 +17,25 @@ const OF_DATES = ['order.expired', 'cashback.available', 'cashback.expiring', 'c
 
 const MOVE = 'move to ';
 const isMove = (step: string): boolean => step.startsWith(MOVE);
+
+const AGAIN = 'again';
+const isRepeat = (step: string): boolean => step.startsWith(AGAIN);
+
+interface Sent {
+  step: Step;
+  request: Request;
+}
+
+/** A refund as it was made. */
+interface Made {
+  id: string;
+  kinds: string[];
+  /** The debt that it left, in centavos. */
+  debt: bigint;
+  isUndone: boolean;
+}
+
+const NOTHING: Sums = { available: 0n, pending: 0n, held: 0n, debt: 0n };
 
 /** A scenario on a merchant of its own. */
 export class Run {
@@ -30,9 +49,16 @@ export class Run {
   readonly #orders = new Map<string, Order>();
   /** The new credits that refunds made. */
   readonly #returned = new Map<string, Credit>();
+  /** The refunds of each order, oldest first. */
+  readonly #refunds = new Map<string, Made[]>();
+  /** What each customer has after the last event. */
+  readonly #sumsOf = new Map<string, Sums>();
+  readonly #frozen = new Set<string>();
+  readonly #voidedDebits = new Set<string>();
+  readonly #sent = new Map<string, Sent>();
   readonly #calendar: Calendar;
   #now = '';
-  #last: { step: Step; request: Request } | undefined;
+  #last: Sent | undefined;
 
   private constructor(
     private readonly service: Service,
@@ -64,29 +90,44 @@ export class Run {
   }
 
   async #take(text: string): Promise<void> {
-    const { step, answer } = await this.#send(text);
+    const { step, answer, isVoidable } = await this.#send(text);
     const before = this.#orders.get(step.name);
+    const { name, act, options } = step;
+    const named = CUSTOMERS[name] ?? CUSTOMERS[options.to ?? options.for ?? options.from ?? 'Ana'];
+    const customer = before?.document ?? named ?? CUSTOMERS.Ana!;
+    const sums = this.#sumsOf.get(customer) ?? NOTHING;
+    const isFrozen = this.#frozen.has(customer);
     // What a refused request has done nevertheless would be among the events of the next step.
     const events = answer.status < 300 ? await this.#newEvents() : [];
-    const customer = before?.document ?? CUSTOMERS[step.options.to ?? step.options.for ?? 'Ana']!;
     await this.#fill(text, events, refusal(answer), customer);
-    const isRepeated = text === 'again';
-    this.visits.act(step.act, isRepeated, before, await this.#refundKinds(step, before, events));
-    for (const { type } of events) this.visits.event(type, isRepeated ? 'a repeated request' : causeOf(step.act));
+    const isRepeated = isRepeat(text);
+    const kinds = await this.#refundKinds(step, before, events, sums);
+    this.visits.act(act, isRepeated, before, kinds);
+    if (isFrozen) this.visits.frozen(act);
+    for (const { type } of events) this.visits.event(type, isRepeated ? 'a repeated request' : causeOf(act));
     this.#compareOperations(step, before, answer);
+    this.#compareReplay(answer, events);
+    if (act === 'refund' && events.length > 0) this.#refunded(name, answer, kinds, events);
+    if (isVoidable !== undefined) this.#undone(step, answer, events, isVoidable);
+    if (act === 'debit') this.#debited(answer, sums, this.#sumsOf.get(customer));
+    if (act === 'void debit' && events.length > 0) this.#restored(answer, events, sums, this.#sumsOf.get(customer));
   }
 
-  /** Sends the request of a step, or the last one again. */
-  async #send(text: string): Promise<{ step: Step; answer: Answer }> {
-    if (text !== 'again') {
-      const step = await this.#quoted(readStep(text));
+  /** Sends the request of a step, or again the last one, or that of an earlier step. */
+  async #send(text: string): Promise<{ step: Step; answer: Answer; isVoidable: boolean | undefined }> {
+    if (isRepeat(text)) this.#last = this.#sent.get(text.slice(AGAIN.length + 1)) ?? this.#last;
+    else {
+      const step = await this.#known(readStep(text));
       this.#last = { step, request: requestOf(step, this.#ids, this.#calendar) };
+      this.#sent.set(text, this.#last);
     }
     const { step, request } = this.#last!;
+    const isUndoing = ACTS[step.act] === 'void_refund';
+    const refund = isUndoing ? await this.shop.readRefund({ order_id: this.#ids.get(step.name)!, id: step.id! }) : null;
     const answer = await this.shop.client.send(request.method, request.path, request);
     const { id, external_id } = answer.body as unknown as Order;
     if (answer.status === 201) this.#ids.set(external_id, id);
-    return { step, answer };
+    return { step, answer, isVoidable: refund?.voidable };
   }
 
   async #newEvents(): Promise<FeedEvent[]> {
@@ -108,11 +149,21 @@ export class Run {
     for (const { type } of events) this.visits.event(type, 'a date');
   }
 
-  /** Finds out what `the rest` of an order is, as a shop does. */
-  async #quoted(step: Step): Promise<Step> {
-    if (step.act !== 'refund' || step.what !== 'the rest') return step;
-    const { total, refunded } = await this.shop.order({ id: this.#ids.get(step.name)! });
+  /** Finds out what `the rest` of an order is, as a shop does, and which refund or wallet is meant. */
+  async #known(step: Step): Promise<Step> {
+    const { act, name } = step;
+    if (act === 'freeze' || act === 'unfreeze') return { ...step, id: (await this.shop.wallet(CUSTOMERS[name])).id };
+    if (ACTS[act] === 'void_refund') return { ...step, id: this.#meant(act, name) };
+    if (act !== 'refund' || step.what !== 'the rest') return step;
+    const { total, refunded } = await this.shop.order({ id: this.#ids.get(name)! });
     return { ...step, what: brl(cents(total) - cents(refunded.amount)) };
+  }
+
+  /** The latest refund of an order that stands, or that was undone if none stands; or the first one. */
+  #meant(act: Act, name: string): string {
+    const made = [...this.#refunds.get(name)!].reverse();
+    if (act === 'undo first refund of') return made.at(-1)!.id;
+    return (made.find(({ isUndone }) => !isUndone) ?? made[0]!).id;
   }
 
   /**
@@ -129,6 +180,7 @@ export class Run {
       const cells = [...this.#calendar.at(timestamp), at === 0 ? step : '', type];
       this.rows.push(rowText([...cells, `${says(event, this.#calendar)}${author}`, ...sums]));
       if (data.order !== undefined) this.#orders.set(data.order.external_id, data.order);
+      if (type !== 'order.created') this.#compareFrozen(event);
     }
     this.#events.push(...events);
     if (events.length === 0) {
@@ -151,20 +203,82 @@ export class Run {
       this.rows.push(rowText(['', '', '', 'no event', 'the wallet has', ...sums]));
   }
 
-  async #refundKinds({ act, options, name }: Step, before: Order | undefined, events: FeedEvent[]): Promise<string[]> {
+  /** Each event says whether the wallet is frozen. */
+  #compareFrozen({ type, data: { wallet } }: FeedEvent): void {
+    const { document, frozen, ...sums } = wallet;
+    if (type === 'wallet.frozen') this.#frozen.add(document);
+    if (type === 'wallet.unfrozen') this.#frozen.delete(document);
+    if (frozen !== this.#frozen.has(document)) this.rows.push(rowText([`${type} says that frozen is ${frozen}`]));
+    this.#sumsOf.set(document, {
+      ...{ available: cents(sums.available), pending: cents(sums.pending) },
+      ...{ held: cents(sums.held), debt: cents(sums.debt) },
+    });
+  }
+
+  /** A request is replayed exactly if it changes nothing. */
+  #compareReplay({ status, headers }: Answer, events: FeedEvent[]): void {
+    const isReplayed = headers.get('idempotency-replayed') === 'true';
+    if (status < 300 && isReplayed !== (events.length === 0))
+      this.rows.push(rowText([`Idempotency-Replayed is ${isReplayed}, with ${events.length} events`]));
+  }
+
+  #refunded(name: string, { body }: Answer, kinds: string[], events: FeedEvent[]): void {
+    const made = this.#refunds.get(name) ?? [];
+    if (made.some(({ isUndone }) => isUndone)) this.visits.undone(['another one follows']);
+    const { id } = body as unknown as { id: string };
+    const change = changeOfDebt(events);
+    this.#refunds.set(name, [...made, { id, kinds, debt: change > 0n ? change : 0n, isUndone: false }]);
+  }
+
+  /** A refund says beforehand whether it can be undone. */
+  #undone({ name, id }: Step, { status, body }: Answer<Problem>, events: FeedEvent[], isVoidable: boolean): void {
+    const made = this.#refunds.get(name)!;
+    const refund = made.find((one) => one.id === id)!;
+    if (isVoidable !== events.length > 0) this.rows.push(rowText([`the refund said that voidable is ${isVoidable}`]));
+    if (status === 409) this.visits.undone([body.obstacle as string]);
+    if (events.length === 0) return;
+    const isOfAnother = -changeOfDebt(events) > refund.debt;
+    this.visits.undone(refund.kinds);
+    if (made.at(-1) !== refund) this.visits.undone(['after a later one']);
+    if (isOfAnother) this.visits.undone(['repays a debt of another one']);
+    refund.isUndone = true;
+  }
+
+  #debited({ status, body }: Answer, before: Sums, after = NOTHING): void {
+    if (status < 300) this.visits.debit(kindsOfDebit(body as unknown as Debit, before, after));
+    else this.visits.debit([kindOfRefusedDebit(before, (body as unknown as { maximum: string }).maximum)]);
+  }
+
+  #restored({ body }: Answer, events: FeedEvent[], before: Sums, after = NOTHING): void {
+    const debit = body as unknown as Debit;
+    const amount = cents(events.at(-1)!.data.amount!);
+    this.visits.restored(kindsOfRestored(amount, debit, !this.#voidedDebits.has(debit.id), before, after));
+    this.#voidedDebits.add(debit.id);
+  }
+
+  async #refundKinds(
+    { act, options, name }: Step,
+    before: Order | undefined,
+    events: FeedEvent[],
+    sums: Sums,
+  ): Promise<string[]> {
     if (act !== 'refund' || before === undefined || events.length === 0) return [];
     const after = this.#orders.get(name)!;
     const isThisOrder = ({ source }: Credit): boolean => source.return && source.id === after.id;
     const credits = await this.shop.all<Credit>(`/wallets/${events[0]!.data.wallet.id}/credits?limit=100`);
     for (const credit of credits.filter(isThisOrder)) this.#returned.set(credit.id, credit);
     const returned = [...this.#returned.values()].filter(isThisOrder);
-    return kindsOf({ options, before, after, returned, events, now: this.#now });
+    const { cashback_returned, cashback_taken_back } = events.at(-1)!.data.refund!;
+    const { available, pending } = this.#sumsOf.get(after.document)!;
+    const taken = sums.available + sums.pending + cents(cashback_returned) - available - pending;
+    const claimed = cents(cashback_taken_back) - taken - changeOfDebt(events);
+    return kindsOf({ options, before, after, returned, events, claimed, now: this.#now });
   }
 
   /** The operations that an order lists are those that it allows, and no others. */
   #compareOperations({ act }: Step, before: Order | undefined, { status, body }: Answer<Problem>): void {
     const operation = ACTS[act];
-    if (before === undefined || operation === undefined) return;
+    if (before === undefined || operation === undefined || operation === 'sell' || operation === 'void_refund') return;
     const listed: string[] = before.operations;
     const isListed = ['hold', 'renew'].includes(operation)
       ? listed.includes('hold') || listed.includes('renew')
@@ -177,14 +291,22 @@ export class Run {
   }
 }
 
+/** By how much events have changed the debt, in centavos. */
+const changeOfDebt = (events: FeedEvent[]): bigint =>
+  events.reduce((sum, { data }) => sum + (data.change === undefined ? 0n : cents(data.change)), 0n);
+
 /** A refusal with the figures that it names. */
 function refusal({ status, body }: Answer): string {
   if (status < 300) return '';
-  const { code, lapsed, minimum, maximum, limited_by } = body as unknown as Record<string, string | undefined>;
+  const { code, lapsed, minimum, maximum, limited_by, obstacle } = body as unknown as Record<
+    string,
+    string | undefined
+  >;
   const figures = [
     ...(lapsed === undefined ? [] : [`lapsed ${lapsed}`]),
     ...(minimum === undefined ? [] : [`minimum ${minimum}`]),
     ...(maximum === undefined ? [] : [`maximum ${maximum}`]),
+    ...(obstacle === undefined ? [] : [obstacle]),
   ];
   const limit = limited_by ? ` (${limited_by})` : '';
   return `${status} ${code}: ${figures.join(', ')}${limit}`;

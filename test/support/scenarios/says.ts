@@ -24,6 +24,8 @@ export function says(event: FeedEvent, calendar: Calendar): string {
 function ofWallet({ type, timestamp, data }: FeedEvent, calendar: Calendar): string {
   const on = (date: string): string => `day ${calendar.dayOf(date)}`;
   if (data.change !== undefined) return data.change;
+  if (type === 'wallet.frozen' || type === 'wallet.unfrozen') return data.wallet.frozen ? 'frozen' : 'not frozen';
+  if (type === 'cashback.debit_voided') return `${data.amount} of ${data.debit!.amount}`;
   if (data.available_on !== undefined) {
     const isExact = data.available_at === timestamp;
     return `${data.amount} from ${on(data.available_on)}${isExact ? '' : `, at ${data.available_at}`}`;
@@ -37,6 +39,7 @@ function ofWallet({ type, timestamp, data }: FeedEvent, calendar: Calendar): str
 
 function ofOrder({ type, data }: FeedEvent, order: Order, calendar: Calendar): string {
   const subject = `${order.external_id} ${order.status}`;
+  if (type === 'order.refund_voided') return `${subject}: undoes ${data.refund!.amount}${stillRefunded(order)}`;
   if (data.refund !== undefined) {
     const { amount, amount_to_pay_back: paid, cashback_returned, cashback_taken_back } = data.refund;
     const parts = [`pays back ${paid}`, `returns ${cashback_returned}`, `takes back ${cashback_taken_back}`];
@@ -53,18 +56,28 @@ function ofOrder({ type, data }: FeedEvent, order: Order, calendar: Calendar): s
     ...(isMoney(held) ? [`holds ${held}`] : []),
     ...(isMoney(lapsed) ? [`lapsed ${lapsed}`] : []),
     ...(isMoney(redeemed) ? [`redeems ${redeemed}`] : []),
-    ...(order.status === 'cancelled' ? [] : [earning(order, calendar)]),
+    ...earning(order, calendar),
     ...(hasTime ? [`until day ${calendar.at(order.expires_at).join(' ')}`] : []),
   ];
   return `${subject}: ${parts.join(', ')}`;
 }
 
-function earning({ status, cashback: { to_receive } }: Order, calendar: Calendar): string {
+/** What the refunds that stand have refunded, returned and taken back, if any does. */
+function stillRefunded({ refunded, cashback: { to_redeem, to_receive } }: Order): string {
+  const { amount, amount_to_pay_back: paid } = refunded;
+  const parts = [`pays back ${paid}`, `returns ${to_redeem.returned}`, `takes back ${to_receive.taken_back}`];
+  const sums = [`still refunds ${amount}`, ...parts].filter((part) => !part.endsWith(' 0.00'));
+  return sums.map((part) => `, ${part}`).join('');
+}
+
+function earning({ status, cashback: { to_receive } }: Order, calendar: Calendar): string[] {
   const { amount, limited_by, available_on, expires_on } = to_receive;
   const limit = limited_by === null ? '' : ` (${limited_by})`;
-  if (status !== 'completed') return `will earn ${amount}${limit}`;
+  const isOver = ['expired', 'cancelled'].includes(status);
+  if (isOver && !isMoney(amount) && limited_by === null && available_on === null) return [];
+  if (status !== 'completed') return [`will earn ${amount}${limit}`];
   const days = isMoney(amount)
     ? ` from day ${calendar.dayOf(available_on!)} through day ${calendar.dayOf(expires_on!)}`
     : '';
-  return `earns ${amount}${limit}${days}`;
+  return [`earns ${amount}${limit}${days}`];
 }

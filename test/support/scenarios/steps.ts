@@ -8,7 +8,12 @@ export const ACTS = {
   move: undefined,
   grant: undefined,
   void: undefined,
+  debit: undefined,
+  'void debit': undefined,
+  freeze: undefined,
+  unfreeze: undefined,
   create: undefined,
+  sell: 'sell',
   hold: 'hold',
   release: 'hold',
   renew: 'renew',
@@ -16,16 +21,23 @@ export const ACTS = {
   complete: 'complete',
   cancel: 'cancel',
   refund: 'refund',
+  'undo refund of': 'void_refund',
+  'undo first refund of': 'void_refund',
   correct: 'change_customer',
 } as const;
 export type Act = keyof typeof ACTS;
 
+/** The name of the longest act with which a step begins. */
+const ACT = new RegExp(`^(?:${Object.keys(ACTS).sort().reverse().join('|')})(?= )`);
+
 export interface Step {
   act: Act;
-  /** The letter of the order or of the grant. */
+  /** The letter of the order, of the grant or of the debit, or the name of the customer. */
   name: string;
-  /** What follows the letter: an amount, or `the rest`. */
+  /** What follows the letter: an amount, `the rest`, or an amount `or less`. */
   what: string;
+  /** The ID of the refund or of the wallet that is meant. */
+  id?: string;
   options: Partial<Record<Option, string>>;
 }
 
@@ -38,8 +50,9 @@ type Option = (typeof OPTIONS)[number];
 /** Reads a step such as `create A 100.00 eligible 80.00 by pix 60.00`. */
 export function readStep(text: string): Step {
   const [head = '', ...rest] = text.split(new RegExp(` (?=(?:${OPTIONS.join('|')})\\b)`));
-  const [act = '', name = '', ...what] = head.split(' ');
-  if (!(act in ACTS)) throw new Error(`no such step: ${text}`);
+  const act = ACT.exec(head)?.[0];
+  if (act === undefined) throw new Error(`no such step: ${text}`);
+  const [name = '', ...what] = head.slice(act.length + 1).split(' ');
   const options = rest.map((option) => [option.split(' ', 1)[0], option.slice(option.indexOf(' ') + 1)]);
   return { act: act as Act, name, what: what.join(' '), options: Object.fromEntries(options) as Step['options'] };
 }
@@ -51,12 +64,12 @@ export interface Request {
 }
 
 /**
- * Returns the request of a step. What `the rest` is is known by then.
+ * Returns the request of a step. What `the rest` is, and which refund or wallet is meant, is known by then.
  *
  * @param ids those of what the scenario has made so far, by external ID
  */
 export function requestOf(step: Step, ids: ReadonlyMap<string, string>, calendar: Calendar): Request {
-  const { act, name, what, options } = step;
+  const { act, name, what, options, id } = step;
   const order = `/orders/${ids.get(name)}`;
   const { until, redeem, by, from, through, to = 'Ana', eligible, taking } = options;
   const instant = until && calendar.instant(until);
@@ -70,6 +83,26 @@ export function requestOf(step: Step, ids: ReadonlyMap<string, string>, calendar
     }
     case 'void':
       return { method: 'POST', path: `/grants/${ids.get(name)}/void` };
+    case 'debit': {
+      const [amount, ...less] = what.split(' ');
+      const take = less.length > 0 ? 'available' : undefined;
+      const body = { external_id: name, document: CUSTOMERS[from ?? 'Ana'], amount, reason: 'Granted twice', take };
+      return { method: 'POST', path: '/debits', body };
+    }
+    case 'void debit':
+      return { method: 'POST', path: `/debits/${ids.get(name)}/void` };
+    case 'freeze':
+    case 'unfreeze':
+      return {
+        method: 'PUT',
+        path: `/wallets/${id}/freeze`,
+        body: { frozen: act === 'freeze', reason: 'Stolen phone' },
+      };
+    case 'sell': {
+      const complete = { redeem, payment_methods: by && payments(by) };
+      const content = cart(what, { ...options, by: undefined }, 'Ana');
+      return { method: 'POST', path: '/orders', body: { external_id: name, ...content, complete } };
+    }
     case 'create':
       return { method: 'POST', path: '/orders', body: { external_id: name, ...cart(what, options, 'Ana') } };
     case 'amend':
@@ -89,13 +122,20 @@ export function requestOf(step: Step, ids: ReadonlyMap<string, string>, calendar
       const body = { external_id, ...asks, take_back: taking?.replace('back ', '') };
       return { method: 'POST', path: `${order}/refunds`, body };
     }
+    case 'undo refund of':
+    case 'undo first refund of':
+      return { method: 'POST', path: `${order}/refunds/${id}/void` };
     case 'correct':
       return { method: 'PUT', path: `${order}/customer`, body: { document: CUSTOMERS[to], reason: 'Typed wrongly' } };
   }
 }
 
 /** The content of an order. @param customer who has it, unless the step says another one */
-function cart(total: string, { eligible, by, earning, lowering, ...options }: Step['options'], customer = ''): object {
+function cart(
+  total: string,
+  { eligible, by, earning, lowering, ...options }: Partial<Record<Option, string | undefined>>,
+  customer = '',
+): object {
   return {
     document: CUSTOMERS[options.for ?? customer],
     total,

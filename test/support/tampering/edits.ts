@@ -1,4 +1,16 @@
-import { correction, type Edit, granted, MINUTES, namedGrant, order, refund, UNKNOWN, wallet } from './statements.js';
+import {
+  correction,
+  debit,
+  type Edit,
+  granted,
+  MINUTES,
+  namedGrant,
+  order,
+  refund,
+  undone,
+  UNKNOWN,
+  wallet,
+} from './statements.js';
 
 export const WALLET_EDITS: Edit[] = [
   ['a higher balance', wallet('plain', 'balance_cents = balance_cents + 1')],
@@ -28,6 +40,20 @@ export const WALLET_EDITS: Edit[] = [
   ],
   ['a deleted wallet without an entry', 'DELETE FROM wallets WHERE id = {empty.wallet}'],
   ['a deleted wallet', 'DELETE FROM wallets WHERE id = {redeemed.wallet}'],
+  ['a frozen wallet that nobody froze', wallet('plain', 'frozen = 1')],
+  [
+    'a frozen wallet without an event',
+    wallet('plain', "frozen = 1, freeze_changed_at = available_as_of, freeze_changed_by = 'operator'"),
+  ],
+  ['a frozen wallet that is not frozen', wallet('frozen', 'frozen = 0')],
+  ['an unfrozen wallet that is frozen', wallet('unfrozen', 'frozen = 1')],
+  ['a frozen wallet that was never frozen', wallet('frozen', 'freeze_changed_at = NULL, freeze_changed_by = NULL')],
+  ['no instant of a freeze', wallet('frozen', 'freeze_changed_at = NULL')],
+  ['no user who froze', wallet('frozen', 'freeze_changed_by = NULL')],
+  ['another user who froze', wallet('frozen', `freeze_changed_by = ${UNKNOWN}`)],
+  ['another user who unfroze', wallet('unfrozen', "freeze_changed_by = 'operator'")],
+  ['another instant of a freeze', wallet('frozen', `freeze_changed_at = freeze_changed_at + ${MINUTES}`)],
+  ['a reason of a freeze that never happened', wallet('plain', "freeze_reason = 'Stolen account'")],
 ];
 
 export const ORDER_EDITS: Edit[] = [
@@ -90,6 +116,14 @@ export const ORDER_EDITS: Edit[] = [
   ['cashback that expires later', order('redeemed', 'cashback_expires_at = cashback_expires_at + INTERVAL 1 DAY')],
   ['dates of cashback on a pending order', order('pending', 'cashback_available_at = created_at')],
   ['a lower total of a pending order', order('pending', 'total_cents = total_cents - 1')],
+  ['a total of zero', order('plain', 'total_cents = 0')],
+  ['the amount that an undone refund refunded', order('undone', 'refunded_cents = refunded_cents + 3333')],
+  ['an order that has all its refunds undone', order('undone', "status = 'completed'")],
+  ['the version before a refund was undone', order('undone', 'version = version - 1')],
+  ['what an undone refund returned', order('undone', 'returned_cents = returned_cents * 2')],
+  ['less taken back after a refund was undone', order('undone', 'taken_back_cents = taken_back_cents - 1')],
+  ['what was left of the earned cashback after an undone refund', order('undone', 'kept_cents = kept_cents - 200')],
+  ['an instant before a refund was undone', order('undone', `updated_at = updated_at - INTERVAL 1 MINUTE`)],
   ['the total that an amended order had before', order('amended', 'total_cents = 15000')],
   ['the redemption that an amended order had before', order('amended', 'redeemed_cents = 7500')],
   ['a higher total of a partially refunded order', order('partial', 'total_cents = total_cents + 1000')],
@@ -216,6 +250,11 @@ export const UNNOTICED_EDITS: Edit[] = [
   ['a different reason of a cancellation', order('cancelled', "cancel_reason = 'other'")],
   ['a different reason of a refund', refund('partial', "reason = 'other'")],
   ['a different reason of a correction', order('moved', "customer_change_reason = 'other'")],
+  ['a different reason for which a refund was undone', undone("void_reason = 'other'")],
+  ['a different reason of a debit', debit('debited', "reason = 'other'")],
+  ['a different note of a debit', debit('debited', "note = 'other'")],
+  ['a different reason of the void of a debit', debit('restored', "void_reason = 'other'")],
+  ['a different reason of a freeze', wallet('frozen', "freeze_reason = 'other'")],
   [
     'a later date of an available balance, because nothing changes it until then',
     wallet('plain', `available_as_of = available_as_of + ${MINUTES}`),

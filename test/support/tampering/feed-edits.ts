@@ -7,6 +7,8 @@ const VERSIONS = 'each version of an order';
 const LEDGER = 'what was granted';
 const SUBJECTS = 'is about an order or a wallet';
 const GRANT = 'the grant in an event';
+const DEBIT = 'the debit in an event';
+const FREEZE = 'a wallet was last frozen';
 const NUMBERS = 'numbered without gaps';
 const WALLET = 'the wallet in an event has';
 
@@ -38,11 +40,14 @@ const OF_ORDERS = [
   ['order.completed', 'partial', 'order.refunded'],
   ['order.cancelled', 'cancelled', 'order.expired'],
   ['order.refunded', 'partial', 'order.completed'],
+  ['order.refund_voided', 'undone', 'order.refunded'],
   ['order.customer_changed', 'moved', 'order.refunded'],
 ] as const;
 const OF_LEDGER = [
   ['cashback.granted', 'pending', 'cashback.voided'],
   ['cashback.voided', 'voided', 'cashback.granted'],
+  ['cashback.debited', 'debited', 'cashback.debit_voided'],
+  ['cashback.debit_voided', 'restored', 'cashback.debited'],
   ['cashback.expired', 'settled', 'cashback.voided'],
   ['wallet.debt_changed', 'debtor', 'cashback.expired'],
 ] as const;
@@ -69,8 +74,11 @@ const BY_OTHERS = [
     ['order.customer_changed', 'moved', author],
     ['order.cancelled', 'cancelled', author],
     ['order.refunded', 'partial', author],
+    ['order.refund_voided', 'undone', author],
     ['cashback.granted', 'redeemed', author],
     ['cashback.voided', 'voided', author],
+    ['cashback.debited', 'debited', author],
+    ['cashback.debit_voided', 'restored', author],
     ['wallet.debt_changed', 'debtor', author],
   ]),
   ['order.expired', 'settled', '{merchant.user}'],
@@ -169,6 +177,39 @@ const OF_ORDER: FeedEdit[] = [
   [
     'another refund of the order',
     event('order.refunded', 'partial', 'data = REPLACE(data, {partial.refund1}, {partial.refund2})'),
+    VERSIONS,
+  ],
+  [
+    'the void of another refund',
+    event('order.refund_voided', 'undone', 'data = REPLACE(data, {undone.refund2}, {undone.refund1})'),
+    VERSIONS,
+  ],
+  [
+    'the void of the refund of another order',
+    event('order.refund_voided', 'undone', 'data = REPLACE(data, {undone.refund2}, {partial.refund2})'),
+    VERSIONS,
+  ],
+  ['the void of no refund', said('order.refund_voided', 'undone', '"refund":{', '"other":{'), VERSIONS],
+  ['another date of a void', said('order.refund_voided', 'undone', '"voided_at":"2', '"voided_at":"1'), VERSIONS],
+  [
+    'a date of a void in the event of the refund',
+    event('order.refunded', 'undone', `data = JSON_SET(data, '$.refund.voided_at', '2026-11-20T13:45:00.000Z')`),
+    VERSIONS,
+  ],
+  [
+    'a reason of a void',
+    said('order.refund_voided', 'undone', '"refund":{', '"refund":{"void_reason":"Ana",'),
+    VERSIONS,
+  ],
+  [
+    'whether a refund can be undone',
+    said('order.refunded', 'partial', '"refund":{', '"refund":{"voidable":true,'),
+    VERSIONS,
+  ],
+  ['a different instant of a void', event('order.refund_voided', 'undone', LATER), VERSIONS],
+  [
+    'another refunded amount after a void',
+    said('order.refund_voided', 'undone', '"refunded":{"amount":"33.33"', '"refunded":{"amount":"66.66"'),
     VERSIONS,
   ],
   ['a different instant of the last event', event('order.refunded', 'refunded', LATER), VERSIONS],
@@ -285,6 +326,66 @@ const OF_WALLET: FeedEdit[] = [
   ['an announcement to another merchant', event('cashback.available', 'dated', 'merchant_id = {patient.id}'), SUBJECTS],
   ['an announcement by a user', event('cashback.available', 'dated', "made_by = 'operator'"), 'by no user'],
   ['another user of a first void', event('cashback.voided', 'voided', "made_by = 'operator'"), 'voided first'],
+  [
+    'a lower debited amount',
+    said('cashback.debited', 'debited', '"amount":"55.00","debit"', '"amount":"5.00","debit"'),
+    LEDGER,
+  ],
+  [
+    'a higher restored amount',
+    said('cashback.debit_voided', 'restored', '"amount":"25.00","debit"', '"amount":"30.00","debit"'),
+    LEDGER,
+  ],
+  ['another debit', said('cashback.debited', 'debited', '"debit":{"id":"0', '"debit":{"id":"1'), LEDGER],
+  ['another external_id of a debit', said('cashback.debited', 'debited', '"FIX-1"', '"FIX-2"'), DEBIT],
+  [
+    'another amount of a debit',
+    said('cashback.debited', 'debited', '"store":"SP-014","amount":"', '"store":"SP-014","amount":"1'),
+    DEBIT,
+  ],
+  [
+    'another amount of a voided debit',
+    said('cashback.debit_voided', 'restored', '"amount":"30.00"', '"amount":"25.00"'),
+    DEBIT,
+  ],
+  ['another store of a debit', said('cashback.debited', 'debited', '"store":"SP', '"store":"sp'), DEBIT],
+  [
+    'a store of a debit that has none',
+    said('cashback.debit_voided', 'restored', '"store":null', '"store":"SP"'),
+    DEBIT,
+  ],
+  ['another instant of a debit', event('cashback.debited', 'debited', LATER), DEBIT],
+  [
+    'a void before its debit is voided',
+    event('cashback.debit_voided', 'restored', `occurred_at = occurred_at - ${MINUTES}`),
+    DEBIT,
+  ],
+  ['the reason of a debit', said('cashback.debited', 'debited', '"debit":{', '"debit":{"reason":"Twice",'), SUBJECTS],
+  [
+    'the metadata of a debit',
+    said('cashback.debited', 'debited', '"debit":{', '"debit":{"metadata":{"till":"3"},'),
+    SUBJECTS,
+  ],
+  ...['frozen', 'unfrozen'].flatMap((scene): FeedEdit[] => {
+    const type = `wallet.${scene}`;
+    const other = scene === 'frozen' ? 'wallet.unfrozen' : 'wallet.frozen';
+    return [
+      [`a deleted ${type}`, `DELETE FROM events ${first(type, scene)}`, FREEZE],
+      [`${type} instead of ${other}`, event(type, scene, `type = '${other}'`), FREEZE],
+      [`${type} of another merchant`, event(type, scene, 'merchant_id = {patient.id}'), SUBJECTS],
+      [`${type} of another wallet`, event(type, scene, 'subject_id = {plain.wallet}'), FREEZE],
+      [`${type} by another user`, event(type, scene, `made_by = ${UNKNOWN}`), FREEZE],
+      [`${type} by no user`, event(type, scene, 'made_by = NULL'), FREEZE],
+      [`${type} at another instant`, event(type, scene, LATER), FREEZE],
+      [
+        `${type} that says ${other}`,
+        said(type, scene, `"frozen":${scene === 'frozen'}`, `"frozen":${scene !== 'frozen'}`),
+        FREEZE,
+      ],
+      [`another balance in ${type}`, said(type, scene, '"available":"', '"available":"1'), WALLET],
+      [`a reason of ${type}`, said(type, scene, '{"wallet":', '{"reason":"Stolen","wallet":'), SUBJECTS],
+    ];
+  }),
   ['another store of a grant', said('cashback.granted', 'voided', '"store":"SP', '"store":"sp'), GRANT],
   ['no store of a grant', said('cashback.granted', 'voided', '"store":"SP-014"', '"store":null'), GRANT],
   ['a store of a grant that has none', said('cashback.granted', 'pending', '"store":null', '"store":"SP"'), GRANT],

@@ -1,5 +1,6 @@
 import {
   again,
+  debit,
   earned,
   type Edit,
   entry,
@@ -14,6 +15,7 @@ import {
   refund,
   returned,
   returnedOf,
+  undone,
   UNKNOWN,
 } from './statements.js';
 
@@ -168,6 +170,23 @@ export const REFUND_EDITS: Edit[] = [
   ['no store', refund('partial', 'store = NULL')],
   ['a store of a refund that has none', "UPDATE refunds SET store = 'RJ-003' WHERE id = {partial.refund2}"],
   ['a deleted refund', 'DELETE FROM refunds WHERE id = {partial.refund2}'],
+  ['a void that never happened', refund('partial', 'voided_at = created_at, voided_by = created_by')],
+  ['a date of a void that never happened', refund('partial', 'voided_at = created_at')],
+  ['a user of a void that never happened', refund('partial', 'voided_by = created_by')],
+  ['a reason of a void that never happened', refund('partial', "void_reason = 'Wrong order'")],
+  ['no void', undone('voided_at = NULL, voided_by = NULL, void_reason = NULL')],
+  ['no date of a void', undone('voided_at = NULL')],
+  ['no user of a void', undone('voided_by = NULL')],
+  ['another user of a void', undone(`voided_by = ${UNKNOWN}`)],
+  ['a later date of a void', undone('voided_at = voided_at + INTERVAL 1 SECOND')],
+  ['a date of a void before its refund', undone('voided_at = created_at - INTERVAL 1 SECOND')],
+  ['a higher amount of an undone refund', undone('amount_cents = amount_cents + 1')],
+  ['more returned of an undone refund', undone('returned_cents = returned_cents + 1')],
+  ['more taken back of an undone refund', undone('taken_back_cents = taken_back_cents + 1, due_cents = due_cents + 1')],
+  ['more due of an undone refund', undone('due_cents = due_cents + 1')],
+  ['a later version of an undone refund', undone('version = version + 1')],
+  ['another store of an undone refund', undone("store = 'SP-014'")],
+  ['a deleted refund that was undone', 'DELETE FROM refunds WHERE id = {undone.refund2}'],
   [
     'an inserted refund',
     `INSERT INTO refunds (id, order_id, merchant_id, external_id, version, amount_cents, eligible_cents, due_cents, returned_cents, taken_back_cents, created_at, created_by)
@@ -212,7 +231,97 @@ export const GRANT_EDITS: Edit[] = [
   ]),
 ];
 
+export const DEBIT_EDITS: Edit[] = [
+  ['a higher amount', debit('debited', 'amount_cents = amount_cents + 1, requested_cents = requested_cents + 1')],
+  ['a lower amount', debit('debited', 'amount_cents = amount_cents - 1, requested_cents = requested_cents - 1')],
+  ['a higher amount of one that took what there was', debit('emptied', 'amount_cents = amount_cents + 1')],
+  ['more requested', debit('debited', 'requested_cents = requested_cents + 1')],
+  ['more requested than can be taken', debit('emptied', 'takes_available = 0')],
+  ['an amount that was not restored', debit('debited', 'restored_cents = 1')],
+  ['more restored', debit('restored', 'restored_cents = restored_cents + 1')],
+  ['less restored', debit('restored', 'restored_cents = restored_cents - 1')],
+  ['all restored', debit('restored', 'restored_cents = amount_cents')],
+  ['another first entry', debit('debited', 'first_seq = first_seq - 1')],
+  ['another last entry', debit('debited', 'last_seq = last_seq + 1')],
+  ['the first entry only', debit('debited', 'last_seq = first_seq')],
+  ['the entries of a void', debit('restored', 'last_seq = last_seq + 1')],
+  ['another merchant', debit('debited', 'merchant_id = {patient.id}')],
+  ['another wallet', debit('debited', 'wallet_id = {plain.wallet}')],
+  ['a wallet that does not exist', debit('debited', `wallet_id = ${UNKNOWN}`)],
+  ['a different creation date', debit('debited', 'created_at = created_at - INTERVAL 1 SECOND')],
+  ['another user', debit('debited', `created_by = ${UNKNOWN}`)],
+  ['another store', debit('debited', "store = 'sp-014'")],
+  ['no store', debit('debited', 'store = NULL')],
+  ['a store of one that has none', debit('restored', "store = 'SP-014'")],
+  ['a different external_id', debit('debited', "external_id = 'other'")],
+  ['no date of the void', debit('restored', 'voided_at = NULL')],
+  ['no user of the void', debit('restored', 'voided_by = NULL')],
+  ['no void', debit('restored', 'voided_at = NULL, voided_by = NULL, void_reason = NULL')],
+  ['a date of the void after its entries', debit('restored', `voided_at = voided_at + ${MINUTES}`)],
+  ['a date of the void before the debit', debit('restored', 'voided_at = created_at - INTERVAL 1 SECOND')],
+  ['an earlier date of a void', debit('restored', 'voided_at = voided_at - INTERVAL 1 SECOND')],
+  ['another user of the void', debit('restored', "voided_by = 'operator'")],
+  ['a void that never happened', debit('debited', 'voided_at = created_at, voided_by = created_by')],
+  ['a date of a void that never happened', debit('debited', 'voided_at = created_at')],
+  ['a user of a void that never happened', debit('debited', 'voided_by = created_by')],
+  ['a reason of a void that never happened', debit('debited', "void_reason = 'Wrong customer'")],
+  ...['debited', 'restored'].map((scene): Edit => [
+    `a deleted debit that was ${scene}`,
+    `DELETE FROM debits WHERE wallet_id = {${scene}.wallet}`,
+  ]),
+];
+
+const UNDOES =
+  'WHERE refund_id = {undone.refund2} AND created_at > (SELECT created_at FROM refunds WHERE id = {undone.refund2}) AND kind =';
+
 export const ENTRY_EDITS: Edit[] = [
+  ['more debited', entry('debited', 'debit', 'amount_cents = amount_cents - 1')],
+  ['a debit with the sign of its void', entry('debited', 'debit', 'amount_cents = -amount_cents')],
+  ['a debit of no debit', entry('debited', 'debit', 'debit_id = NULL')],
+  [
+    'a debit of another debit',
+    entry('debited', 'debit', 'debit_id = (SELECT id FROM debits WHERE wallet_id = {emptied.wallet})'),
+  ],
+  ['a debit that does not exist', entry('debited', 'debit', `debit_id = ${UNKNOWN}`)],
+  ['a debit of an order', entry('debited', 'debit', 'order_id = {debited.order}')],
+  ['a debit that is a void', entry('debited', 'debit', "kind = 'void'")],
+  ['a debit that is taken back', entry('debited', 'debit', "kind = 'take_back'")],
+  [
+    'a debit on a grant entry',
+    entry('debited', 'grant', 'debit_id = (SELECT id FROM debits WHERE wallet_id = {debited.wallet})'),
+  ],
+  ['another user of a debit', entry('debited', 'debit', `made_by = ${UNKNOWN}`)],
+  ['another store of a debit', entry('debited', 'debit', "store = 'MG-001'")],
+  ['no store of a debit', entry('debited', 'debit', 'store = NULL')],
+  [
+    'no user of what a void restored',
+    "UPDATE cashback_entries SET made_by = NULL WHERE wallet_id = {restored.wallet} AND kind = 'debit' AND amount_cents > 0",
+  ],
+  [
+    'what a void restored before it happened',
+    `UPDATE cashback_entries SET created_at = created_at - INTERVAL 1 SECOND, effective_at = created_at
+      WHERE wallet_id = {restored.wallet} AND kind = 'debit' AND amount_cents > 0`,
+  ],
+  [
+    'what was returned and undone with the sign of a return',
+    `UPDATE cashback_entries SET amount_cents = -amount_cents ${UNDOES} 'return'`,
+  ],
+  [
+    'less undone of what was returned',
+    `UPDATE cashback_entries SET amount_cents = amount_cents + 1 ${UNDOES} 'return'`,
+  ],
+  [
+    'less undone of what was taken back',
+    `UPDATE cashback_entries SET amount_cents = amount_cents - 1 ${UNDOES} 'take_back'`,
+  ],
+  ['another refund of what was undone', `UPDATE cashback_entries SET refund_id = {undone.refund1} ${UNDOES} 'return'`],
+  ['another user of what was undone', `UPDATE cashback_entries SET made_by = ${UNKNOWN} ${UNDOES} 'return'`],
+  ['another store of what was undone', `UPDATE cashback_entries SET store = 'SP-014' ${UNDOES} 'take_back'`],
+  [
+    'what was undone later',
+    `UPDATE cashback_entries SET created_at = created_at + INTERVAL 1 SECOND, effective_at = created_at ${UNDOES} 'take_back'`,
+  ],
+  ['a deleted entry of a void', `DELETE FROM cashback_entries ${UNDOES} 'take_back'`],
   ['more moved out', entry('previous', 'move_out', 'amount_cents = amount_cents - 1')],
   ['less moved in', entry('moved', 'move_in', 'amount_cents = amount_cents - 1')],
   ['what moved out taken back', entry('previous', 'move_out', "kind = 'take_back'")],

@@ -35,6 +35,7 @@ export async function makeScenes(service: Service): Promise<Scenes> {
   const merchant = await aMerchant(service, { releaseDays: 0 });
   const patient = await aMerchant(service);
   Object.assign(scenes, { 'merchant.id': merchant.id, 'merchant.user': merchant.userId, 'patient.id': patient.id });
+  await makeWaysBack(service, merchant, note);
   await makeLapsed(service, merchant, note);
   await makeFinished(service, merchant, patient, note);
   await makeRefunded(merchant, note);
@@ -77,6 +78,44 @@ async function makeReturned(service: Service, note: Note): Promise<void> {
   await note('again', merchant, returned, second.id);
   await note('revoked', merchant, revoked, other.id);
   await note('dated', merchant, dated);
+}
+
+/**
+ * A debit of two credits (`debited`), one that took what there was (`emptied`), and one that was voided when a part of
+ * it had expired (`restored`). An order whose second refund was undone (`undone`). A wallet that is frozen (`frozen`),
+ * and one that was (`unfrozen`).
+ */
+async function makeWaysBack(service: Service, merchant: TestMerchant, note: Note): Promise<void> {
+  const debited = await merchant.completed({ store: 'MG-001' });
+  await merchant.credit(debited.document, '50.00');
+  await merchant.debit({ document: debited.document, amount: '55.00', store: 'SP-014', external_id: 'FIX-1' });
+  await note('debited', merchant, debited.document, debited.id);
+  const emptied = await merchant.customerWith('5.00');
+  await merchant.debit({ document: emptied, amount: '9.00', take: 'available' });
+  await note('emptied', merchant, emptied);
+
+  const restored = await merchant.customerWith('5.00', { expiresAt: after(service.clock.now(), MINUTE_MS) });
+  await merchant.credit(restored, '50.00');
+  const wrong = await merchant.debit({ document: restored, amount: '30.00' });
+  service.clock.skip(2 * MINUTE_MS);
+  await merchant.voidDebit(wrong, { reason: 'Wrong customer' });
+  await note('restored', merchant, restored);
+
+  const undone = await merchant.customerWith('50.00');
+  const order = await merchant.completed({ document: undone, store: 'SP-014' }, { redeem: '10.00' });
+  await merchant.refund(order, '33.33', { external_id: 'DEV-1' });
+  const mistake = await merchant.refund(order, '33.33', { external_id: 'DEV-2', store: 'RJ-003' });
+  service.clock.skip(MINUTE_MS);
+  await merchant.voidRefund(mistake, { reason: 'Wrong order' });
+  await note('undone', merchant, undone, order.id);
+
+  for (const name of ['frozen', 'unfrozen']) {
+    const document = await merchant.customerWith('5.00');
+    const wallet = await merchant.wallet(document);
+    await merchant.freeze(wallet);
+    if (name === 'unfrozen') await merchant.freeze(wallet, false, 'All is well');
+    await note(name, merchant, document);
+  }
 }
 
 /**

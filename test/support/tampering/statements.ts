@@ -37,6 +37,11 @@ export const correction = (scene: string, change: string): string =>
   `UPDATE customer_changes SET ${change} WHERE order_id = {${scene}.order}`;
 export const refund = (scene: string, change: string): string =>
   `UPDATE refunds SET ${change} WHERE id = {${scene}.refund1}`;
+/** Changes the refund that was undone. */
+export const undone = (change: string): string => `UPDATE refunds SET ${change} WHERE id = {undone.refund2}`;
+/** Changes the debit of the customer of the scene. */
+export const debit = (scene: string, change: string): string =>
+  `UPDATE debits SET ${change} WHERE wallet_id = {${scene}.wallet}`;
 
 export const MINUTES = 'INTERVAL 3 MINUTE';
 export const UNKNOWN = "'00000000-0000-7000-8000-000000000000'";

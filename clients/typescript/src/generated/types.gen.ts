@@ -1046,7 +1046,7 @@ export type RefundPage = {
     next_cursor: string | null;
 };
 
-export type VoidRefund = {
+export type Void = {
     /**
      * For your records: at most 500 characters. Do not write names or addresses.
      */
@@ -1589,7 +1589,7 @@ export type CreateGrant = {
      */
     store?: string;
     /**
-     * What you keep with the grant, such as the campaign: at most 20 strings of up to 500 characters. Keys have 1 to 40
+     * What you keep with it, such as the campaign: at most 20 strings of up to 500 characters. Keys have 1 to 40
      * letters, digits, `_`, `.` and `-`.
      */
     metadata?: {
@@ -1669,12 +1669,10 @@ export type GrantPage = {
     next_cursor: string | null;
 };
 
-export type VoidGrant = {
-    /**
-     * For your records, at most 500 characters.
-     */
-    reason?: string;
-};
+/**
+ * "available" takes what there is if the customer has less. Without it, that is a 422.
+ */
+export type DebitTake = 'available';
 
 export type CreateDebit = {
     /**
@@ -1696,18 +1694,18 @@ export type CreateDebit = {
     /**
      * "available" takes what there is if the customer has less. Without it, that is a 422.
      */
-    take?: 'available';
+    take?: DebitTake;
     /**
      * A note for staff, which the statement does not show.
      */
     note?: string;
     /**
-     * Where it is made, for reports by store: at most 100 characters.
+     * The store that owes it, for reports by store: at most 100 characters.
      */
     store?: string;
     /**
-     * What you keep with the debit: at most 20 strings of up to 500 characters. Keys have 1 to 40 letters, digits, `_`,
-     * `.` and `-`.
+     * What you keep with it, such as the campaign: at most 20 strings of up to 500 characters. Keys have 1 to 40
+     * letters, digits, `_`, `.` and `-`.
      */
     metadata?: {
         [key: string]: string;
@@ -1736,7 +1734,7 @@ export type Debit = {
     /**
      * Whether less could be taken.
      */
-    take: 'available' | null;
+    take: DebitTake | null;
     /**
      * What voids restored.
      */
@@ -1752,7 +1750,7 @@ export type Debit = {
     note: string | null;
     store: string | null;
     /**
-     * What you keep with the debit; empty by default.
+     * What you keep with the grant; empty by default.
      */
     metadata: {
         [key: string]: string;
@@ -1760,7 +1758,7 @@ export type Debit = {
     created_at: string;
     created_by: By;
     /**
-     * When it was first voided; null if it was not.
+     * When it was first voided, even if nothing was left to void; null if it was never voided.
      */
     voided_at: string | null;
     /**
@@ -1776,13 +1774,6 @@ export type DebitPage = {
      * The `cursor` for the next page; null on the last page.
      */
     next_cursor: string | null;
-};
-
-export type VoidDebit = {
-    /**
-     * For your records, at most 500 characters.
-     */
-    reason?: string;
 };
 
 export type Customer = {
@@ -2123,7 +2114,7 @@ export type EventDebit = {
      */
     reason: string | null;
     /**
-     * What you keep with the debit; empty by default.
+     * What you keep with the grant; empty by default.
      */
     metadata: {
         [key: string]: string;
@@ -6535,7 +6526,7 @@ export type GetRefundResponses = {
 export type GetRefundResponse = GetRefundResponses[keyof GetRefundResponses];
 
 export type VoidRefundData = {
-    body?: VoidRefund;
+    body?: Void;
     headers?: {
         /**
          * The `version` that you read, in quotes, such as `"1"`. If the order has another one, the response is 412.
@@ -7121,11 +7112,11 @@ export type ListGrantsData = {
          */
         created_to?: string;
         /**
-         * The grant with this `external_id`.
+         * The one with this `external_id`.
          */
         external_id?: string;
         /**
-         * Granted by this API user, or by the `operator`.
+         * Made by this API user, or by the `operator`.
          */
         user_id?: string;
         /**
@@ -7264,7 +7255,7 @@ export type GetGrantResponses = {
 export type GetGrantResponse = GetGrantResponses[keyof GetGrantResponses];
 
 export type VoidGrantData = {
-    body?: VoidGrant;
+    body?: Void;
     path: {
         /**
          * The grant
@@ -7342,11 +7333,11 @@ export type ListDebitsData = {
          */
         created_to?: string;
         /**
-         * The debit with this `external_id`.
+         * The one with this `external_id`.
          */
         external_id?: string;
         /**
-         * Made by this API user.
+         * Made by this API user, or by the `operator`.
          */
         user_id?: string;
         /**
@@ -7471,7 +7462,7 @@ export type GetDebitResponses = {
 export type GetDebitResponse = GetDebitResponses[keyof GetDebitResponses];
 
 export type VoidDebitData = {
-    body?: VoidDebit;
+    body?: Void;
     path: {
         /**
          * The debit
