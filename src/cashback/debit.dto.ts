@@ -81,7 +81,8 @@ export class DebitDto extends PickType(GrantDto, AS_GRANT) {
   readonly restored!: string;
 
   /**
-   * Once it is voided, what was not restored: what had expired meanwhile, or what refunds of its order had settled.
+   * Once it is voided, what was not restored: what had expired meanwhile, what refunds of its order had counted, or what
+   * a correction of its customer left behind.
    * @example "0.00"
    */
   @ApiMoney()

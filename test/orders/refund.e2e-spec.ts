@@ -444,6 +444,36 @@ describe('POST /orders/{id}/refunds with items', () => {
     await expectReplays({ ...first, reason: null });
   });
 
+  it('a request that says the default is the same as one that leaves it out, also after an erasure', async () => {
+    const order = await merchant.completed({ total: '100.00', eligible_total: '80.00' });
+    const sent = { external_id: 'DEV-1', amount: '50.00', reason: 'Too small', metadata: { a: 'b' } };
+    const { voidable: _, ...first } = await merchant.post<Refund>(`/orders/${order.id}/refunds`, sent);
+    const defaults = { eligible_amount: first.eligible_amount, take_back: first.cashback_taken_back };
+    const replays = async (): Promise<void> => {
+      for (const member of [
+        {},
+        { eligible_amount: defaults.eligible_amount },
+        { take_back: defaults.take_back },
+        defaults,
+      ])
+        expect(await merchant.refund(order, '50.00', { ...sent, ...member }).replayed()).toMatchObject({
+          id: first.id,
+        });
+      for (const [member, pointers] of [
+        [{ eligible_amount: '39.99' }, ['/eligible_amount']],
+        [{ take_back: '1.99' }, ['/take_back']],
+      ] as const) {
+        const answer = await merchant.refund(order, '50.00', { ...sent, ...member }).answer;
+        expectProblem(answer, 409, 'external_id_conflict');
+        expect(pointersOf(answer)).toEqual(pointers);
+      }
+    };
+    await replays();
+    const { document } = order;
+    await merchant.post('/customers/erase', { document, confirm: document });
+    await replays();
+  });
+
   it('a refund of an amount is repeated as one, and not as one of items', async () => {
     const order = await aCart('100.00', [['a', '100.00', 2]]);
     await merchant.refund(order, '50.00', { external_id: 'DEV-1' });
