@@ -109,16 +109,16 @@ async function sell(sale) {
     ...(store === null ? { metadata: { channel: 'site' } } : { store }),
     ...(sale.openFor && { expires_at: new Date(clock.now().getTime() + sale.openFor).toISOString() }),
   });
-  sale.order = created.order;
+  sale.order = created.dto;
   const held = money(Number(sale.order.cashback.to_redeem.maximum) * redeems);
   if (Number(held) > 0) {
     clock.add(20 * SECOND_MS);
-    sale.order = await lifecycle.hold(by, sale.order.id, { amount: held });
+    sale.order = (await lifecycle.hold(by, sale.order.id, { amount: held })).dto;
   }
   clock.add(40 * SECOND_MS);
   const { id, amount_to_pay: amount } = sale.order;
   if (outcome === 'completed')
-    sale.order = await lifecycle.complete(by, id, { redeem: held, payment_methods: [{ id: method, amount }] });
+    sale.order = (await lifecycle.complete(by, id, { redeem: held, payment_methods: [{ id: method, amount }] })).dto;
   if (outcome === 'cancelled') await lifecycle.cancel(by, id, { reason: 'Cliente desistiu da compra' });
 }
 

@@ -3,7 +3,7 @@ import { IsIn, IsOptional } from 'class-validator';
 import { Column } from '../platform/http/csv.js';
 import { PageOf } from '../platform/http/page-query.dto.js';
 import { present } from '../platform/http/present.js';
-import { IsCallerId, IsMoney, IsText } from '../platform/http/validators.js';
+import { IsCallerId, IsText } from '../platform/http/validators.js';
 import { ApiMoney, InOrder } from '../platform/openapi/decorators.js';
 import { formatMoney } from '../platform/values/money.js';
 import { type Debit } from './debit.entity.js';
@@ -18,13 +18,6 @@ export class CreateDebitDto extends CreateByHandDto {
    */
   @IsCallerId()
   readonly external_id!: string;
-
-  /**
-   * Amount in BRL. It must be greater than zero.
-   * @example "15.00"
-   */
-  @IsMoney({ zero: false })
-  readonly amount!: string;
 
   /**
    * The reason that the customer sees in the statement. Do not write names or addresses.
@@ -57,14 +50,14 @@ export class DebitDto extends PickType(GrantDto, AS_GRANT) {
 
   /**
    * What was taken.
-   * @example "15.00"
+   * @example "80.00"
    */
   @ApiMoney()
   readonly amount!: string;
 
   /**
    * What the request asked for: more than `amount` only with `take`.
-   * @example "15.00"
+   * @example "80.00"
    */
   @ApiMoney()
   readonly requested_amount!: string;
@@ -81,8 +74,8 @@ export class DebitDto extends PickType(GrantDto, AS_GRANT) {
   readonly restored!: string;
 
   /**
-   * Once it is voided, what was not restored: what had expired meanwhile, what refunds of its order had counted, or what
-   * a correction of its customer left behind.
+   * Once it is voided, what was not restored: what had expired meanwhile, what refunds of its order had counted, or
+   * what a correction of its customer left behind.
    * @example "0.00"
    */
   @ApiMoney()

@@ -31,6 +31,13 @@ export class CreateByHandDto {
   readonly document!: string;
 
   /**
+   * Amount in BRL. It must be greater than zero.
+   * @example "80.00"
+   */
+  @IsMoney({ zero: false })
+  readonly amount!: string;
+
+  /**
    * A note for staff, which the statement does not show.
    * @example Third complaint
    */
@@ -64,13 +71,6 @@ export class CreateGrantDto extends CreateByHandDto {
    */
   @IsCallerId()
   readonly external_id!: string;
-
-  /**
-   * Amount in BRL. It must be greater than zero.
-   * @example "80.00"
-   */
-  @IsMoney({ zero: false })
-  readonly amount!: string;
 
   /**
    * The reason that the customer sees in the statement. Do not write names or addresses.

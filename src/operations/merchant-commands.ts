@@ -44,9 +44,7 @@ export function merchantCommands(): Command {
     .command('list')
     .description('list all merchants')
     .action(() =>
-      runWithServices(async (services) =>
-        printRows((await services.get(MerchantsService).list()).map(toJson), inTable),
-      ),
+      runWithServices(async (services) => printRows((await services.get(MerchantsService).list()).map(shown), inTable)),
     );
   return merchant;
 }
@@ -117,8 +115,10 @@ function versionOf({ merchantId: merchant_id, fromDay: from, throughDay: through
 }
 
 function changeOf(merchant: Merchant): { result: unknown; changed: Record<string, unknown> } {
-  return { result: toJson(merchant), changed: { merchant_id: merchant.id } };
+  return { result: shown(merchant), changed: { merchant_id: merchant.id } };
 }
+
+const shown = ({ policyVersion: _, ...merchant }: Merchant): Row => toJson(merchant);
 
 /** A table has no place for a whole policy. */
 function inTable({ policy, ...merchant }: Record<string, unknown>): Record<string, unknown> {

@@ -3,7 +3,7 @@ import { IsIn, IsOptional, ValidateIf } from 'class-validator';
 import {
   IsAtMost,
   IsCallerId,
-  IsCurrency,
+  IsBrl,
   IsDocument,
   IsInstant,
   IsListOf,
@@ -86,7 +86,7 @@ export class OrderContentDto {
   readonly total!: string;
 
   /** The currency of all amounts, if you send it: only BRL. */
-  @IsCurrency()
+  @IsBrl()
   readonly currency?: 'BRL';
 
   /**

@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import { PolicyDto } from '../merchants/policy.dto.js';
-import { IsAtMost, IsCurrency, IsDocument, IsListOf, IsMoney } from '../platform/http/validators.js';
+import { IsAtMost, IsBrl, IsDocument, IsListOf, IsMoney } from '../platform/http/validators.js';
 import { ApiMoney, InOrder } from '../platform/openapi/decorators.js';
 import { CreateOrderItemDto, ITEMS, PAYMENT_METHODS, PaymentMethodDto } from './order-requests.dto.js';
 import { OrderPaymentMethodDto, ToReceiveDto, ToRedeemDto } from './order.dto.js';
@@ -25,7 +25,7 @@ export class CreateQuoteDto {
   readonly total!: string;
 
   /** The currency of all amounts, if you send it: only BRL. */
-  @IsCurrency()
+  @IsBrl()
   readonly currency?: 'BRL';
 
   /**

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { PERMISSIONS } from '../../src/platform/values/caller.js';
 import { createDataSource } from '../../src/schema.js';
 import { EMAIL, PASSWORD, seedDemo, welcome } from '../../tools/demo.mjs';
 import { startGuarded } from '../../tools/support/guarded-process.mjs';
@@ -90,7 +91,7 @@ describe('the demo data of npm start', () => {
       await as(email);
       const { body } = await (await as(EMAIL)).get<Page<{ email: string; permissions: string[] }>>('/users?limit=100');
       const stored = body.data.find((user) => user.email === email)!.permissions;
-      expect(permissions).toBe(stored.length === 8 ? 'all permissions' : stored.join(', '));
+      expect(permissions).toBe(stored.length === PERMISSIONS.length ? 'all permissions' : stored.join(', '));
     }
   });
 

@@ -20,6 +20,20 @@ const ofWallets = `JOIN wallets w ON w.id = e.subject_id WHERE ${inPage('w.id')}
 const LEDGER_TYPES =
   "('cashback.granted', 'cashback.voided', 'cashback.debited', 'cashback.debit_voided', 'cashback.expired', 'wallet.debt_changed')";
 
+/** The rows `r` whose change at an instant and by a user no event of their wallet tells. */
+const withoutEvent = (
+  from: string,
+  { id, walletId, at, by, type }: Record<'id' | 'walletId' | 'at' | 'by' | 'type', string>,
+) => {
+  const event = `e.subject_id = ${walletId} AND e.type = ${type} AND e.occurred_at = ${at} AND e.made_by = ${by}`;
+  return `
+    SELECT ${walletId} AS wallet_id, ${id} AS id, ${at} AS at, ${by} AS made_by
+      FROM ${from} JOIN event_feeds f ON f.merchant_id = r.merchant_id
+     WHERE ${inPage(walletId)} AND ${at} >= f.kept_since
+       AND NOT EXISTS (SELECT 1 FROM events e WHERE ${event})
+       AND NOT EXISTS (SELECT 1 FROM event_outbox e WHERE e.merchant_id = r.merchant_id AND ${event})`;
+};
+
 /** How many entries before an event are compared with it. */
 const LAST_ENTRIES = 100;
 /** How many entries back. Servers use no index for a range whose ends are in another table. */
@@ -152,14 +166,10 @@ export const FEED_CHECKS: SqlChecks = {
                         AND (e.type = 'cashback.granted' OR e.occurred_at >= g.voided_at), FALSE)`,
   ),
 
-  'a grant was voided first at the instant and by the user of an event': `
-    SELECT g.credit_id, g.voided_at, g.voided_by
-      FROM cashback_credits c JOIN cashback_grants g ON g.credit_id = c.id JOIN event_feeds f ON f.merchant_id = g.merchant_id
-     WHERE ${inPage('c.wallet_id')} AND g.voided_at >= f.kept_since
-       AND NOT EXISTS (SELECT 1 FROM events e WHERE e.subject_id = c.wallet_id AND e.type = 'cashback.voided' AND e.occurred_at = g.voided_at
-                          AND e.made_by = g.voided_by)
-       AND NOT EXISTS (SELECT 1 FROM event_outbox e WHERE e.merchant_id = c.merchant_id AND e.subject_id = c.wallet_id
-                          AND e.type = 'cashback.voided' AND e.occurred_at = g.voided_at AND e.made_by = g.voided_by)`,
+  'a grant was voided first at the instant and by the user of an event': withoutEvent(
+    'cashback_grants r JOIN cashback_credits c ON c.id = r.credit_id',
+    { id: 'r.credit_id', walletId: 'c.wallet_id', at: 'r.voided_at', by: 'r.voided_by', type: "'cashback.voided'" },
+  ),
 
   'the debit in an event is that of its rows': fromBoth(
     'e.merchant_id, e.subject_id AS wallet_id, e.type, e.occurred_at, d.id AS debit_id, d.amount_cents, d.store, d.voided_at',
@@ -170,14 +180,20 @@ export const FEED_CHECKS: SqlChecks = {
                         AND IF(e.type = 'cashback.debited', e.occurred_at = d.created_at AND e.made_by = d.created_by, e.occurred_at >= d.voided_at), FALSE)`,
   ),
 
-  'a wallet was last frozen or unfrozen at the instant and by the user of an event': `
-    SELECT w.id AS wallet_id, w.frozen, w.freeze_changed_at, w.freeze_changed_by
-      FROM wallets w JOIN event_feeds f ON f.merchant_id = w.merchant_id
-     WHERE ${inPage('w.id')} AND w.freeze_changed_at >= f.kept_since
-       AND NOT EXISTS (SELECT 1 FROM events e WHERE e.subject_id = w.id AND e.occurred_at = w.freeze_changed_at AND e.made_by = w.freeze_changed_by
-                          AND e.type = IF(w.frozen = 1, 'wallet.frozen', 'wallet.unfrozen'))
-       AND NOT EXISTS (SELECT 1 FROM event_outbox e WHERE e.merchant_id = w.merchant_id AND e.subject_id = w.id AND e.occurred_at = w.freeze_changed_at
-                          AND e.made_by = w.freeze_changed_by AND e.type = IF(w.frozen = 1, 'wallet.frozen', 'wallet.unfrozen'))`,
+  'a debit was voided first at the instant and by the user of an event': withoutEvent('debits r', {
+    ...{ id: 'r.id', walletId: 'r.wallet_id', at: 'r.voided_at', by: 'r.voided_by', type: "'cashback.debit_voided'" },
+  }),
+
+  'a wallet was last frozen or unfrozen at the instant and by the user of an event': withoutEvent('wallets r', {
+    ...{ id: 'r.id', walletId: 'r.id', at: 'r.freeze_changed_at', by: 'r.freeze_changed_by' },
+    type: "IF(r.frozen = 1, 'wallet.frozen', 'wallet.unfrozen')",
+  }),
+
+  'an event that a wallet was frozen or unfrozen says so of the wallet': fromBoth(
+    'e.merchant_id, e.subject_id AS wallet_id, e.type, e.occurred_at',
+    `WHERE ${inPage('e.subject_id')} AND e.type IN ('wallet.frozen', 'wallet.unfrozen')
+       AND NOT COALESCE(CAST(JSON_EXTRACT(e.data, '$.wallet.frozen') AS CHAR) = IF(e.type = 'wallet.frozen', 'true', 'false'), FALSE)`,
+  ),
 
   'what an order repays without a refund is by the user, or by the date, of an event of the order at the same instant': `
     SELECT e.wallet_id, e.seq, e.order_id, e.made_by, e.created_at

@@ -49,10 +49,10 @@ export function IsMoney(options: { zero: boolean }): PropertyDecorator {
 }
 
 /** The only currency, which a caller can state. */
-export function IsCurrency(): PropertyDecorator {
+export function IsBrl(): PropertyDecorator {
   return applyDecorators(
     IsOptional(),
-    rule('isCurrency', (value) => (value === 'BRL' ? undefined : 'must be "BRL", the only currency')),
+    rule('isBrl', (value) => (value === 'BRL' ? undefined : 'must be "BRL", the only currency')),
     ApiProperty({ type: String, enum: ['BRL'], example: 'BRL', required: false }),
   );
 }

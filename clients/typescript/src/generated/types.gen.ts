@@ -1740,8 +1740,8 @@ export type Debit = {
      */
     restored: string;
     /**
-     * Once it is voided, what was not restored: what had expired meanwhile, what refunds of its order had counted, or what
-     * a correction of its customer left behind.
+     * Once it is voided, what was not restored: what had expired meanwhile, what refunds of its order had counted, or
+     * what a correction of its customer left behind.
      */
     not_restored: string;
     /**
