@@ -380,7 +380,7 @@ const OF_WALLET: FeedEdit[] = [
       [
         `${type} that says ${other}`,
         said(type, scene, `"frozen":${scene === 'frozen'}`, `"frozen":${scene !== 'frozen'}`),
-        FREEZE,
+        'an event that a wallet was',
       ],
       [`another balance in ${type}`, said(type, scene, '"available":"', '"available":"1'), WALLET],
       [`a reason of ${type}`, said(type, scene, '{"wallet":', '{"reason":"Stolen","wallet":'), SUBJECTS],
