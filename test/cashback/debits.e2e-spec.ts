@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { atOnce } from '../support/client.js';
 import { eventsOf } from '../support/events.js';
-import { creationsAmong, expectInvariants } from '../support/expectations.js';
+import { changesAmong, expectInvariants } from '../support/expectations.js';
 import { aDocument, aMerchant, aUser, punctuated } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
 import { type Debit, oneAtOnce } from '../support/shop.js';
@@ -170,7 +170,7 @@ describe('POST /debits', () => {
     const body = { external_id: `FIX-${other}`, document: other };
     const answers = await atOnce(8, () => merchant.debit(body).answer);
     expect(answers.map(({ status }) => status)).toEqual(Array(8).fill(201));
-    expect(creationsAmong(answers)).toBe(1);
+    expect(changesAmong(answers)).toBe(1);
     expect((await merchant.wallet(other)).available).toBe('0.00');
   });
 

@@ -43,12 +43,12 @@ export function expectCreation({ status, headers, isRepeated }: Answer<unknown>)
 }
 
 /**
- * The number of creations among the responses to equal requests. If all are replays and some requests were repeated,
- * one of them created it and was answered too late.
+ * The number of changes among the responses to equal requests. If all are replays and some requests were repeated, one
+ * of them changed it and was answered too late.
  */
-export function creationsAmong(answers: Answer<unknown>[]): number {
-  const created = answers.filter(({ status, headers }) => status === 201 && !headers.has('idempotency-replayed'));
-  return created.length === 0 && answers.some(({ isRepeated }) => isRepeated) ? 1 : created.length;
+export function changesAmong(answers: Answer<unknown>[]): number {
+  const changed = answers.filter(({ status, headers }) => status < 300 && !headers.has('idempotency-replayed'));
+  return changed.length === 0 && answers.some(({ isRepeated }) => isRepeated) ? 1 : changed.length;
 }
 
 /** The pointers of a validation problem, sorted. */

@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
 import { type Answer, atOnce } from '../client.js';
-import { creationsAmong } from '../expectations.js';
+import { changesAmong } from '../expectations.js';
 import { aDocument, anOrder } from '../factories.js';
 import type { Order } from '../shop.js';
 import { aRace, interleaved, type Stage, tally } from './stage.js';
@@ -83,7 +83,7 @@ export const sameRefund = aRace({
       stage.send(at, 'POST', `/orders/${order.id}/refunds`, { external_id: 'DEV-1', amount: '10.00' }),
     );
     const ids = new Set(answers.map(({ body }) => body.id)).size;
-    return { ...(await refunding(stage, order.id, answers)), created: creationsAmong(answers), ids };
+    return { ...(await refunding(stage, order.id, answers)), created: changesAmong(answers), ids };
   },
   expectFair: (outcome) => {
     expect(outcome).toEqual({ answers: { '201': 50 }, created: 1, ids: 1, refunded: '10.00', discrepancies: [] });
@@ -227,7 +227,7 @@ export const sameOrder = aRace({
     const answers = await atOnce(50, (at) => stage.send(at, 'POST', '/orders', order));
     return {
       answers: tally(answers),
-      created: creationsAmong(answers),
+      created: changesAmong(answers),
       ids: new Set(answers.map(({ body }) => body.id)).size,
     };
   },
