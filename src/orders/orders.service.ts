@@ -60,14 +60,20 @@ export class OrdersService {
     const contentDigest = this.replays.digest(contentOf(requested));
     const order = Order.create(requested, { merchantId, policy, contentDigest, createdBy }, createdAt);
     const { requestedExpiresAt } = requested;
-    const refusal =
+    let refusal =
       newCustomerProblem(requested.document, policy) ??
       (requestedExpiresAt === null ? undefined : expiryProblem(requestedExpiresAt, policy, createdAt)) ??
       earnAmountProblem(requested, policy);
     const { complete } = request;
     if (refusal === undefined && complete !== undefined) {
-      const sold = await within('/complete', this.lifecycle.sell(caller, order, complete));
-      if (sold !== undefined) return { dto: sold, replayed: false };
+      try {
+        const sold = await within('/complete', this.lifecycle.sell(caller, order, complete));
+        if (sold !== undefined) return { dto: sold, replayed: false };
+      } catch (error) {
+        // The same request may have spent the cashback while this one waited for the wallet.
+        if (!(error instanceof Problem)) throw error;
+        refusal = error;
+      }
     } else if (refusal === undefined) {
       // A new order does not change the balance, so neither statement waits for the other.
       const [isNew, balance] = await Promise.all([this.#inserted.get(order), this.balances.availableNow(order)]);

@@ -3,8 +3,8 @@ import { describe, expect, it } from '@jest/globals';
 import type { QueryRunner } from 'typeorm';
 import { atOnce, Client } from '../support/client.js';
 import { eventsOf } from '../support/events.js';
-import { expectInvariants } from '../support/expectations.js';
-import { aDocument, aMerchant, aUser } from '../support/factories.js';
+import { changesAmong, expectInvariants } from '../support/expectations.js';
+import { aDocument, aMerchant, anOrder, aUser } from '../support/factories.js';
 import { lockOrder } from '../support/locked-order.js';
 import { startService } from '../support/service.js';
 import { useSharing } from '../support/use-sharing.js';
@@ -242,6 +242,22 @@ describe.each([true, false])('use cases that come together, with BATCH=%s', (isS
       );
       expect(new Set(refunds.map(({ id }) => id)).size).toBe(COUNT);
       for (const { version } of await atOnce(COUNT, (index) => merchant.order(orders[index]!))) expect(version).toBe(3);
+    } finally {
+      await second.stop();
+    }
+    await expectInvariants(service);
+  });
+
+  it('equal sales at two instances, whose customer has enough cashback for one, all return the order that one of them made', async () => {
+    const second = await startService({ databaseUrl: service.databaseUrl, clock: service.clock });
+    try {
+      const clients = [merchant, merchant.with(new Client(second, merchant.client.token))];
+      const documents = await atOnce(COUNT, () => merchant.customerWith('20.00'));
+      const bodies = documents.map((document) => anOrder({ document, complete: { redeem: '20.00' } }));
+      const answers = await atOnce(4 * COUNT, (index) => clients[index % 2]!.create(bodies[index >> 2]).answer);
+      expect(statusesOf(answers)).toEqual(Array(4 * COUNT).fill(201));
+      for (let at = 0; at < answers.length; at += 4) expect(changesAmong(answers.slice(at, at + 4))).toBe(1);
+      expect(new Set(answers.map(({ body }) => body.id)).size).toBe(COUNT);
     } finally {
       await second.stop();
     }
