@@ -494,7 +494,6 @@ export const en = {
     external_id_conflict: 'This was done already, with other values. Close, and look at the list.',
     invalid_transition: 'The order has changed, and this is not possible any more. Close, and look at it again.',
     precondition_failed: 'Somebody else has changed the order. Close, and look at it again.',
-    wallet_frozen: 'The wallet of the customer is frozen. Unfreeze it first.',
     cashback_held: ({ heldBy }: Members) =>
       `Other orders hold cashback of this order. Complete or cancel them first: ${heldBy}.`,
     redemption_lapsed: 'Say what the customer was charged.',

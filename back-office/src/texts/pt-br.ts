@@ -483,7 +483,6 @@ export const ptBR: Texts = {
     external_id_conflict: 'Isto já foi feito, com outros valores. Feche, e olhe a lista.',
     invalid_transition: 'O pedido mudou, e isto não é mais possível. Feche, e olhe de novo.',
     precondition_failed: 'Outra pessoa mudou o pedido. Feche, e olhe de novo.',
-    wallet_frozen: 'A carteira do cliente está bloqueada. Desbloqueie antes.',
     cashback_held: ({ heldBy }) =>
       `Outros pedidos reservam cashback deste pedido. Primeiro conclua ou cancele: ${heldBy}.`,
     redemption_lapsed: 'Diga quanto foi cobrado do cliente.',
