@@ -1,6 +1,7 @@
 import type { Obstacle } from '../platform/values/problem.js';
 import type { Credit } from './credit.entity.js';
 import type { EntryKind } from './entry.entity.js';
+import { freeCents } from './parts.js';
 
 type MovedCredit = Pick<Credit, 'id' | 'remainingCents' | 'heldCents' | 'expiresAt' | 'movedOrderId'>;
 
@@ -27,8 +28,7 @@ export function obstacleTo(
   for (const { credit, amountCents } of moved)
     if (credit !== null) left.set(credit.id, { credit, cents: (left.get(credit.id)?.cents ?? 0) + amountCents });
   for (const { credit, cents } of left.values()) {
-    const freeCents = credit.expiresAt > now ? credit.remainingCents - credit.heldCents : 0;
-    if (cents > freeCents) return 'returned_cashback';
+    if (cents > (credit.expiresAt > now ? freeCents(credit) : 0)) return 'returned_cashback';
   }
   const isLost = ({ expiresAt, movedOrderId }: MovedCredit): boolean => expiresAt <= now || movedOrderId !== null;
   return moved.some(({ kind, credit }) => kind === 'take_back' && isLost(credit!)) ? 'taken_cashback' : undefined;
