@@ -11,7 +11,7 @@ import {
   PrimaryId,
   TextColumn,
 } from '../platform/database/columns.js';
-import type { By } from '../platform/values/caller.js';
+import { Voidable } from '../platform/database/voidable.js';
 import type { Metadata } from '../platform/values/texts.js';
 import { Wallet } from './wallet.entity.js';
 
@@ -21,7 +21,7 @@ import { Wallet } from './wallet.entity.js';
 @Index('ix_debits_merchant', ['merchantId', 'id'])
 @Index('ix_debits_user', ['merchantId', 'createdBy', 'id'])
 @Index('ix_debits_wallet', ['walletId', 'id'])
-export class Debit {
+export class Debit extends Voidable {
   @PrimaryId()
   id!: string;
 
@@ -83,15 +83,4 @@ export class Debit {
 
   @ByColumn('created_by')
   createdBy!: string;
-
-  /** When it was voided first; null if it was not. */
-  @InstantColumn('voided_at', { nullable: true })
-  voidedAt!: Date | null;
-
-  /** Who did that, and why. */
-  @ByColumn('voided_by', { nullable: true })
-  voidedBy!: By;
-
-  @TextColumn('void_reason', 500)
-  voidReason!: string | null;
 }

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { violatedUniqueKey } from '../platform/database/errors.js';
 import { Reads } from '../platform/database/reads.js';
 import { insertRows } from '../platform/database/rows.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
+import { NOT_VOIDED, noteVoid } from '../platform/database/voidable.js';
 import { type Caller } from '../platform/values/caller.js';
 import { newId } from '../platform/values/ids.js';
 import { exactCents, formatMoney, parseMoney, sumCents } from '../platform/values/money.js';
@@ -14,7 +14,7 @@ import { type Credit } from './credit.entity.js';
 import { type CreateDebitDto, type DebitDto, toDebitDto } from './debit.dto.js';
 import { Debit } from './debit.entity.js';
 import { toDebitDtos } from './debits.list.js';
-import { Replays } from './replay.js';
+import { once, Replays } from './replay.js';
 import { type WalletAggregate } from './wallet-aggregate.js';
 import { GONE, loadById, loadClaims, loadCredits } from './wallet-credits.js';
 import { debitEvent } from './wallet-events.js';
@@ -32,24 +32,17 @@ export class DebitsService {
   ) {}
 
   /**
-   * Takes cashback, or returns the debit that already has this external ID. The unique key decides.
+   * Takes cashback, or returns the debit that already has this external ID.
    *
    * @throws Problem external_id_conflict; debit_exceeds_balance.
    */
   async create({ merchantId, apiUserId: by }: Caller, request: CreateDebitDto): Promise<Written<DebitDto>> {
     const content = contentOf(request, request.amount);
-    const existing = await this.#findSame(merchantId, content);
-    if (existing !== undefined) return { dto: existing, replayed: true };
-    try {
-      return { dto: await this.#debit(merchantId, content, by), replayed: false };
-    } catch (error) {
-      // The same request at the same time may have made the debit, and left too little for this one.
-      const isExceeded = error instanceof Problem && error.code === 'debit_exceeds_balance';
-      const isKnown = isExceeded || violatedUniqueKey(error) === 'uq_debits_external_id';
-      const meanwhile = isKnown ? await this.#findSame(merchantId, content) : undefined;
-      if (meanwhile === undefined) throw error;
-      return { dto: meanwhile, replayed: true };
-    }
+    const { made: dto, replayed } = await once(
+      () => this.#findSame(merchantId, content),
+      () => this.#debit(merchantId, content, by),
+    );
+    return { dto, replayed };
   }
 
   #debit(merchantId: string, content: DebitContent, by: string): Promise<DebitDto> {
@@ -71,7 +64,7 @@ export class DebitsService {
         ...{ id, merchantId, walletId: wallet.row.id, externalId, requestedCents, takesAvailable, amountCents },
         ...{ restoredCents: 0, firstSeq: taken[0]!.seq, lastSeq: taken.at(-1)!.seq, reason, note, store, metadata },
         contentDigest: this.replays.digest(content),
-        ...{ createdAt: wallet.now, createdBy: by, voidedAt: null, voidedBy: null, voidReason: null },
+        ...{ createdAt: wallet.now, createdBy: by, ...NOT_VOIDED },
       };
       await this.wallets.save(manager, record, [wallet]);
       await insertRows(manager, Debit, [debit]);
@@ -108,8 +101,7 @@ export class DebitsService {
         await loadClaims(manager, [wallet]);
         wallet.restore({ orderId: null, debitId: id, by, store: debit.store }, parts);
         const restoredCents = sumCents(parts.values());
-        if (debit.voidedAt === null)
-          Object.assign(debit, { voidedAt: wallet.now, voidedBy: by, voidReason: reason } satisfies Partial<Debit>);
+        noteVoid(debit, wallet.now, by, reason);
         debit.restoredCents += restoredCents;
         await this.wallets.save(manager, record, [wallet]);
         await manager.update(Debit, { id, merchantId }, debit);

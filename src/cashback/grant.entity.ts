@@ -11,7 +11,7 @@ import {
   PrimaryId,
   TextColumn,
 } from '../platform/database/columns.js';
-import type { By } from '../platform/values/caller.js';
+import { Voidable } from '../platform/database/voidable.js';
 import type { Metadata } from '../platform/values/texts.js';
 import { Credit } from './credit.entity.js';
 
@@ -23,7 +23,7 @@ import { Credit } from './credit.entity.js';
 @Index('uq_cashback_grants_external_id', ['merchantId', 'externalId'], { unique: true })
 @Index('ix_cashback_grants_merchant', ['merchantId', 'creditId'])
 @Index('ix_cashback_grants_user', ['merchantId', 'createdBy', 'creditId'])
-export class Grant {
+export class Grant extends Voidable {
   @PrimaryId('credit_id')
   @ForeignKey(() => Credit, { name: 'fk_cashback_grants_credit' })
   creditId!: string;
@@ -69,15 +69,4 @@ export class Grant {
   /** What was taken back in all; null if the grant was never voided. */
   @CentsColumn('voided_cents', { nullable: true })
   voidedCents!: number | null;
-
-  /** When the grant was voided first. */
-  @InstantColumn('voided_at', { nullable: true })
-  voidedAt!: Date | null;
-
-  /** Who did that, and why. */
-  @ByColumn('voided_by', { nullable: true })
-  voidedBy!: By;
-
-  @TextColumn('void_reason', 500)
-  voidReason!: string | null;
 }

@@ -3,7 +3,6 @@ import type { EntityManager } from 'typeorm';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import { type Policy } from '../merchants/policy.js';
 import { inColumn } from '../platform/database/by-merchant.js';
-import { violatedUniqueKey } from '../platform/database/errors.js';
 import { Reads } from '../platform/database/reads.js';
 import { columnNames, insertRows, type Row, toEntity } from '../platform/database/rows.js';
 import {
@@ -15,10 +14,11 @@ import {
   SharedStatements,
   type SharedUseCases,
 } from '../platform/database/shared.js';
+import { NOT_VOIDED, noteVoid } from '../platform/database/voidable.js';
 import { OPERATOR } from '../platform/values/caller.js';
 import { type NewFeedEvent } from '../platform/values/domain-event.js';
 import { sumCents } from '../platform/values/money.js';
-import { externalIdConflict, notFound, Problem } from '../platform/values/problem.js';
+import { externalIdConflict, notFound } from '../platform/values/problem.js';
 import { Clock } from '../platform/values/time.js';
 import { Credit } from './credit.entity.js';
 import {
@@ -32,7 +32,7 @@ import {
 import { GrantTotals } from './grant-totals.js';
 import { Grant } from './grant.entity.js';
 import { refuseNewCustomer } from './new-customer.js';
-import { Replays } from './replay.js';
+import { once, Replays } from './replay.js';
 import { type WalletAggregate } from './wallet-aggregate.js';
 import { grantEvent } from './wallet-events.js';
 import { ownerKey, type WalletOwner } from './wallet.entity.js';
@@ -95,8 +95,7 @@ export class GrantsService {
   }
 
   /**
-   * Grants cashback, or returns the grant that already has this external ID, also if the maximum is lower by now. The
-   * unique key decides.
+   * Grants cashback, or returns the grant that already has this external ID, also if the maximum is lower by now.
    *
    * @returns the credit, and whether it existed before.
    * @throws Problem not_found for an unknown merchant; validation_failed if it would expire before it could be spent;
@@ -104,21 +103,15 @@ export class GrantsService {
    */
   async grant(merchantId: string, content: GrantContent): Promise<{ credit: Credit; replayed: boolean }> {
     const policy = await this.merchants.policyOf(merchantId);
-    const find = (): Promise<Credit | undefined> => this.#findSame(merchantId, content);
-    const existing = await find();
-    if (existing !== undefined) return { credit: existing, replayed: true };
-    refuseNewCustomer(content.document, policy);
-    refuseAboveMaximum(content, policy);
-    try {
-      return { credit: await this.#grants.get({ merchantId, policy, content }), replayed: false };
-    } catch (error) {
-      // The same request at the same time may have made the grant, and left too little of the day for this one.
-      const isExceeded = error instanceof Problem && error.code === 'grant_exceeds_maximum';
-      const isKnown = isExceeded || violatedUniqueKey(error) === 'uq_cashback_grants_external_id';
-      const meanwhile = isKnown ? await find() : undefined;
-      if (meanwhile === undefined) throw error;
-      return { credit: meanwhile, replayed: true };
-    }
+    const { made: credit, replayed } = await once(
+      () => this.#findSame(merchantId, content),
+      async () => {
+        refuseNewCustomer(content.document, policy);
+        refuseAboveMaximum(content, policy);
+        return this.#grants.get({ merchantId, policy, content });
+      },
+    );
+    return { credit, replayed };
   }
 
   /**
@@ -221,8 +214,7 @@ export class GrantsService {
       const amountCents = wallet.void(by, credits);
       const replayed = amountCents === 0 && grant.voidedAt !== null;
       if (!replayed) {
-        if (grant.voidedAt === null)
-          Object.assign(grant, { voidedAt: wallet.now, voidedBy: by, voidReason: reason } satisfies Partial<Grant>);
+        noteVoid(grant, wallet.now, by, reason);
         grant.voidedCents = (grant.voidedCents ?? 0) + amountCents;
         voided.push(grant);
         const about = { externalId: grant.externalId, timeZone, madeBy: by };
@@ -271,9 +263,7 @@ export class GrantsService {
       metadata: content.metadata ?? null,
       contentDigest: this.replays.digest(requestedContent(content)),
       voidedCents: null,
-      voidedAt: null,
-      voidedBy: null,
-      voidReason: null,
+      ...NOT_VOIDED,
     };
   }
 }

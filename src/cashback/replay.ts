@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
 import { Config, derivedKeys } from '../platform/config/config.js';
-import { differing, type Fault } from '../platform/values/problem.js';
+import { violatedUniqueKey } from '../platform/database/errors.js';
+import { differing, type Fault, Problem } from '../platform/values/problem.js';
 
 /**
  * The canonical form of what a request asks for, by the names of its members: equivalent requests are equal. Money is
@@ -54,6 +55,28 @@ export class Replays {
   #matches(content: Content, expected: Buffer | null): boolean {
     if (expected === null) return false;
     return this.#keys.some((key) => timingSafeEqual(hmac(key, content), expected));
+  }
+}
+
+/**
+ * Makes what a request asks for, or finds what an earlier one with its key made. The unique key decides.
+ *
+ * @param find throws external_id_conflict if that has different content.
+ */
+export async function once<T>(
+  find: () => Promise<T | undefined>,
+  make: () => Promise<T>,
+): Promise<{ made: T; replayed: boolean }> {
+  const existing = await find();
+  if (existing !== undefined) return { made: existing, replayed: true };
+  try {
+    return { made: await make(), replayed: false };
+  } catch (error) {
+    // The same request at the same time may have come first, and left too little for this one.
+    const isKnown = error instanceof Problem || violatedUniqueKey(error) !== undefined;
+    const meanwhile = isKnown ? await find() : undefined;
+    if (meanwhile === undefined) throw error;
+    return { made: meanwhile, replayed: true };
   }
 }
 

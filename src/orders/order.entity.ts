@@ -28,6 +28,7 @@ import {
   TextColumn,
   WordColumn,
 } from '../platform/database/columns.js';
+import { NOT_VOIDED, noteVoid } from '../platform/database/voidable.js';
 import type { By } from '../platform/values/caller.js';
 import type { OrderEventType } from '../platform/values/domain-event.js';
 import { newId } from '../platform/values/ids.js';
@@ -59,7 +60,7 @@ import {
   type StatusAfter,
 } from './order-transitions.js';
 import { amountsOfItems } from './refund-items.js';
-import { afterRefund, isLatest, NOT_VOIDED, notVoidable } from './refund-voids.js';
+import { afterRefund, isLatest, notVoidable } from './refund-voids.js';
 import type { Refund } from './refund.entity.js';
 
 type OrderEvent = { madeBy: By } & (
@@ -495,7 +496,7 @@ export class Order {
     if (obstacle !== undefined) throw notVoidable(obstacle);
     requireVersion(this, origin);
     wallet.undo({ ...this.#cause(origin.by), refundId: refund.id, store: refund.store ?? this.store });
-    Object.assign(refund, { voidedAt: wallet.now, voidedBy: origin.by, voidReason: reason });
+    noteVoid(refund, wallet.now, origin.by, reason);
     const after = afterRefund(this, refund, 'undone');
     const status = after.refundedCents === 0 ? 'completed' : 'partially_refunded';
     const event = { type: 'order.refund_voided', madeBy: origin.by, refund } as const;

@@ -7,8 +7,6 @@ import type { Refund } from './refund.entity.js';
 
 // When a refund can be undone.
 
-export const NOT_VOIDED = { voidedAt: null, voidedBy: null, voidReason: null } as const;
-
 /**
  * Whether a refund is the latest change of its order, apart from refunds that were undone since: each made a version,
  * and its void another one.

@@ -1,5 +1,4 @@
 import { Column, Entity, ForeignKey, Index } from 'typeorm';
-import type { By } from '../platform/values/caller.js';
 import type { Metadata } from '../platform/values/texts.js';
 import {
   ByColumn,
@@ -11,6 +10,7 @@ import {
   PrimaryId,
   TextColumn,
 } from '../platform/database/columns.js';
+import { Voidable } from '../platform/database/voidable.js';
 
 /** What a refund is for, if it is not for an amount. */
 export interface Returned {
@@ -25,7 +25,7 @@ export interface Returned {
 @Index('ix_refunds_merchant_created', ['merchantId', 'createdAt', 'id'])
 @Index('ix_refunds_user', ['merchantId', 'createdBy', 'createdAt', 'id'])
 @Index('uq_refunds_order_external_id', ['orderId', 'merchantId', 'externalId'], { unique: true })
-export class Refund {
+export class Refund extends Voidable {
   @PrimaryId()
   id!: string;
 
@@ -95,15 +95,4 @@ export class Refund {
   /** The HMAC of what was requested: it recognizes a replay after the customer was erased. Null in earlier releases. */
   @DigestColumn('content_digest', { nullable: true })
   contentDigest!: Buffer | null;
-
-  /** When it was undone; null if it was not. */
-  @InstantColumn('voided_at', { nullable: true })
-  voidedAt!: Date | null;
-
-  /** Who did that, and why. */
-  @ByColumn('voided_by', { nullable: true })
-  voidedBy!: By;
-
-  @TextColumn('void_reason', 500)
-  voidReason!: string | null;
 }

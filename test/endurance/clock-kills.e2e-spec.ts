@@ -33,13 +33,22 @@ describe('a move that is killed', () => {
     await database.drop();
   });
 
-  /** Sales of two months: some are completed, some are left, and some hold cashback of a grant. */
+  /**
+   * Sales of two months: some are completed, half of them in one request, some are left, and some hold cashback of a
+   * grant. Some customers are debited, also for good, and some wallets are frozen.
+   */
   async function sell(shop: SandboxShop, documents: readonly string[]): Promise<void> {
     for (const [at, document] of documents.entries()) {
       await shop.move(day(at * 1.5));
       await shop.granted(document, '10.00');
-      await shop.completed({ document });
+      const sale = at % 2 === 0 ? await shop.completed({ document }) : await shop.sell({ document });
+      if (at % 4 === 1) await shop.voidRefund(await shop.refund(sale, '1.00'));
+      if (at % 3 === 0) {
+        const debit = await shop.debit({ document, amount: '2.50' });
+        if (at % 6 === 0) await shop.voidDebit(debit);
+      }
       await shop.hold(await shop.create({ document }), '5.00');
+      if (at % 5 === 0) await shop.freeze({ id: (await shop.wallet(document)).id });
     }
   }
 

@@ -9,7 +9,7 @@ import { expectInvariants } from '../support/expectations.js';
 import { aDocument, aMerchant, type TestMerchant } from '../support/factories.js';
 import { FeedReader } from '../support/load/feed-reader.js';
 import { duringLoads } from '../support/load/pauses.js';
-import { Workload } from '../support/load/workload.js';
+import { EVENTS, Workload } from '../support/load/workload.js';
 import { OwnServer, servers } from '../support/private-server.js';
 import { describeIf } from '../support/requirements.js';
 import { type Service, startService } from '../support/service.js';
@@ -144,15 +144,13 @@ describeIf(servers.length > 0, 'The feed under kills, because mysqld or mariadbd
 
     /** Each sale has the events of its requests, its creation once, all of which were answered in the end. */
     function expectSales({ sales }: Workload, reader: FeedReader): void {
-      const types: Record<string, string> = {
-        create: 'created',
-        hold: 'redemption_held',
-        amend: 'amended',
-        complete: 'completed',
-      };
-      Object.assign(types, { cancel: 'cancelled', refund: 'refunded' });
-      for (const { orderId, intents } of sales)
-        expect(reader.typesOf(orderId!)).toEqual(intents.map(({ kind }) => `order.${types[kind]}`));
+      for (const { orderId, intents } of sales) {
+        const types = intents.flatMap(({ kind }) => [...EVENTS[kind]] as string[]);
+        expect(reader.typesOf(orderId!)).toEqual(types.filter((type) => type.startsWith('order.')));
+        const debit = intents.find(({ kind }) => kind === 'debit');
+        if (debit !== undefined)
+          expect(reader.typesOf(String(debit.told!.id))).toEqual(types.filter((type) => type.startsWith('cashback.')));
+      }
     }
 
     function expectDates(reader: FeedReader): void {

@@ -7,7 +7,8 @@ import { defaultExpiry, type OrderPaymentMethod } from '../../orders/order-conte
 import { createdEvent, orderEvent } from '../../orders/order-events.js';
 import { type OrderDto } from '../../orders/order.dto.js';
 import { Order, type OrderChange } from '../../orders/order.entity.js';
-import { afterRefund, NOT_VOIDED } from '../../orders/refund-voids.js';
+import { afterRefund } from '../../orders/refund-voids.js';
+import { NOT_VOIDED } from '../../platform/database/voidable.js';
 import { type Refund } from '../../orders/refund.entity.js';
 import { type OrderEventType } from '../../platform/values/domain-event.js';
 import { sumCents } from '../../platform/values/money.js';

@@ -9,7 +9,7 @@ const BEFORE_THE_END = ['hold', 'amend'];
 
 /**
  * Does what a merchant's system does after the database was restored from a backup: it sends every request that was
- * answered again, in the order of each sale. An order that was lost gets a new ID, which the later requests then use.
+ * answered again, in the order of each sale. What was lost gets a new ID, which the later requests then use.
  *
  * @returns responses that are neither a success nor a refused hold or amendment of an order that has ended
  */
@@ -18,11 +18,12 @@ export async function catchUp(url: string, token: string, { sales }: Workload): 
   const unexpected: string[] = [];
   const open = sales.filter(({ orderId }) => orderId !== undefined).values();
   const work = async (): Promise<void> => {
-    for (const { orderId, intents } of open) {
-      let currentId = orderId!;
-      for (const { kind, method, path, body } of intents.filter(({ answered }) => answered > 0)) {
-        const answer = await client.send(method, path.replace(orderId!, currentId), { body });
-        if (kind === 'create') currentId = answer.body.id;
+    for (const { intents } of open) {
+      const currentIds = new Map<string, string>();
+      for (const { kind, method, path, body, told } of intents.filter(({ answered }) => answered > 0)) {
+        const current = path.split('/').map((part) => currentIds.get(part) ?? part);
+        const answer = await client.send(method, current.join('/'), { body });
+        currentIds.set(String(told!.id), answer.body.id);
         const hasEnded = BEFORE_THE_END.includes(kind) && answer.body.code === 'invalid_transition';
         if (answer.status >= 300 && !hasEnded)
           unexpected.push(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);

@@ -40,9 +40,9 @@ export class FeedReader {
     this.#end = sequence;
   }
 
-  /** The types of the events of an order, in their sequence. */
-  typesOf(orderId: string): string[] {
-    return this.events.filter(({ data }) => data.order?.id === orderId).map(({ type }) => type);
+  /** The types of the events of an order or a debit, in their sequence. */
+  typesOf(id: string): string[] {
+    return this.events.filter(({ data }) => [data.order?.id, data.debit?.id].includes(id)).map(({ type }) => type);
   }
 
   #ask(): Promise<Answer<EventPage>> {

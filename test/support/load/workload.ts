@@ -7,7 +7,7 @@ import { type Answer, Client } from '../client.js';
 
 /** A request that a merchant sends until it is answered, and sometimes sends again after that. */
 interface Intent {
-  kind: 'create' | 'hold' | 'amend' | 'complete' | 'cancel' | 'refund';
+  kind: keyof typeof EVENTS;
   method: 'POST' | 'PUT';
   path: string;
   body: unknown;
@@ -15,6 +15,22 @@ interface Intent {
   /** The values of the first response that must never change. */
   told?: Record<string, unknown>;
 }
+
+/** What each kind of request is in the feed, once it was answered. */
+export const EVENTS = {
+  create: ['order.created'],
+  sell: ['order.created', 'order.completed'],
+  hold: ['order.redemption_held'],
+  amend: ['order.amended'],
+  complete: ['order.completed'],
+  cancel: ['order.cancelled'],
+  refund: ['order.refunded'],
+  refund_again: [],
+  void_refund: ['order.refund_voided'],
+  debit: ['cashback.debited'],
+  void_debit: ['cashback.debit_voided'],
+} as const;
+const CREATING: readonly string[] = ['create', 'sell', 'refund', 'refund_again', 'debit'] satisfies Intent['kind'][];
 
 /** The number of sales that are finished at once, and the maximum number of attempts per request. */
 const FINISHERS = 10;
@@ -27,30 +43,30 @@ interface Sale {
   orderId: string | undefined;
 }
 
+function intent(kind: Intent['kind'], path: string, body?: unknown, method: Intent['method'] = 'POST'): Intent {
+  return { kind, method, path, body, answered: 0 };
+}
+
+/** Every fifth sale is one request. */
+const isWhole = (number: number): boolean => number % 5 === 0;
+
 /**
- * The later requests of a sale, in order: one in three is cancelled; the others are amended, completed, and refunded.
+ * The later requests of a sale, in order. A sale in one request has a refund that is undone, and another one. Of the
+ * others, one in three is cancelled; the rest are amended, completed, and refunded, and a few customers are debited.
  */
-function laterIntents(orderId: string, number: number): Intent[] {
+function laterIntents(orderId: string, externalId: string, number: number, document: string): Intent[] {
   const path = `/orders/${orderId}`;
-  const put: Intent = {
-    kind: 'hold',
-    method: 'PUT',
-    path: `${path}/redemption`,
-    body: { amount: '1.00' },
-    answered: 0,
-  };
-  const post = (kind: Intent['kind'], action: string, body?: unknown): Intent => ({
-    kind,
-    method: 'POST',
-    path: `${path}/${action}`,
-    body,
-    answered: 0,
-  });
-  if (number % 3 === 0) return [put, post('cancel', 'cancel')];
+  const refund = (external_id: string): Intent => intent('refund', `${path}/refunds`, { external_id, amount: '3.33' });
+  if (isWhole(number)) return [refund('DEV-0'), refund('DEV-1')];
+  const hold = intent('hold', `${path}/redemption`, { amount: '1.00' }, 'PUT');
+  if (number % 3 === 0) return [hold, intent('cancel', `${path}/cancel`)];
   const cart = { total: AMENDED_TOTAL, items: [{ id: 'sku-2', price: AMENDED_TOTAL }], payment_methods: [] };
-  const amend: Intent = { kind: 'amend', method: 'PUT', path, body: cart, answered: 0 };
-  const complete = post('complete', 'complete', number % 2 === 0 ? {} : { redeem: '1.00' });
-  return [put, amend, complete, post('refund', 'refunds', { external_id: 'DEV-1', amount: '3.33' })];
+  const complete = intent('complete', `${path}/complete`, number % 2 === 0 ? {} : { redeem: '1.00' });
+  const debit = { external_id: `${externalId}-DEB`, document, amount: '1.00', reason: 'Granted twice' };
+  return [
+    ...[hold, intent('amend', path, cart, 'PUT'), complete, refund('DEV-1')],
+    ...(number % 4 === 1 ? [intent('debit', '/debits', debit)] : []),
+  ];
 }
 
 /**
@@ -133,10 +149,9 @@ export class Workload {
       total: '10.00',
       payment_methods: [{ id: 'credit_card', amount: '10.00' }],
     };
-    const sale: Sale = {
-      intents: [{ kind: 'create', method: 'POST', path: '/orders', body, answered: 0 }],
-      orderId: undefined,
-    };
+    const sold = { ...body, complete: { redeem: '1.00' } };
+    const first = isWhole(number) ? intent('sell', '/orders', sold) : intent('create', '/orders', body);
+    const sale: Sale = { intents: [first], orderId: undefined };
     this.sales.push(sale);
     return sale;
   }
@@ -162,41 +177,62 @@ export class Workload {
   }
 
   #note(sale: Sale, intent: Intent, { status, body }: Answer): void {
-    if (status !== (intent.kind === 'create' || intent.kind === 'refund' ? 201 : 200)) {
+    if (status !== (CREATING.includes(intent.kind) ? 201 : 200)) {
       this.unexpected.push(`${intent.method} ${intent.path}: ${status} ${JSON.stringify(body)}`);
       return;
     }
     const told = {
       id: body.id,
       external_id: body.external_id,
-      ...(intent.kind === 'complete' && { completed_at: body.completed_at }),
+      ...(['complete', 'sell'].includes(intent.kind) && { completed_at: body.completed_at }),
     };
-    if (intent.told === undefined) intent.told = told;
-    else if (JSON.stringify(intent.told) !== JSON.stringify(told))
+    if (intent.told === undefined) {
+      intent.told = told;
+      sale.intents.splice(sale.intents.indexOf(intent) + 1, 0, ...this.#after(sale, intent, body.id));
+    } else if (JSON.stringify(intent.told) !== JSON.stringify(told))
       this.unexpected.push(`${intent.path}: ${JSON.stringify(told)} after ${JSON.stringify(intent.told)}`);
     intent.answered++;
-    if (intent.kind === 'create' && sale.orderId === undefined) {
-      sale.orderId = body.id;
-      sale.intents.push(...laterIntents(body.id, this.sales.indexOf(sale)));
+  }
+
+  /** What can be sent once the ID of an answer is known: every second debit is voided. */
+  #after(sale: Sale, { kind, path, body: sent, told }: Intent, id: string): Intent[] {
+    const number = this.sales.indexOf(sale) + 1;
+    const { document, external_id } = (sent ?? {}) as { document: string; external_id: string };
+    if (kind === 'create' || kind === 'sell') {
+      sale.orderId = id;
+      return laterIntents(id, external_id, number, document);
     }
+    if (kind === 'refund' && external_id === 'DEV-0') {
+      const voided = intent('void_refund', `${path}/${id}/void`, { reason: 'The wrong order' });
+      return [voided, { ...intent('refund_again', path, sent), told: told! }];
+    }
+    return kind === 'debit' && number % 8 === 1 ? [intent('void_debit', `${path}/${id}/void`)] : [];
   }
 
   /** Expects every answered request in the database exactly once, under the ID in its response. */
   async expectStored(database: DataSource): Promise<void> {
-    const rows = await database.query<(StoredOrder & { external_id: Buffer })[]>(
-      `
-      SELECT o.id, o.external_id, o.status, o.total_cents AS total,
-             (SELECT COUNT(*) FROM refunds r WHERE r.order_id = o.id) AS refunds,
-             (SELECT COUNT(*) FROM cashback_entries e WHERE e.order_id = o.id AND e.kind = 'earn') AS earned
-        FROM orders o WHERE o.external_id LIKE ?`,
-      [`${this.name}-%`],
+    const read = <Row>(sql: string): Promise<Row[]> => database.query(sql, [`${this.name}-%`]);
+    const rows = await read<StoredOrder>(
+      `SELECT o.id, o.external_id, o.status, o.total_cents AS total,
+              (SELECT COUNT(*) FROM cashback_entries e WHERE e.order_id = o.id AND e.kind = 'earn') AS earned
+         FROM orders o WHERE o.external_id LIKE ?`,
+    );
+    const refunds = await read<StoredWay>(
+      `SELECT r.id, r.external_id, r.amount_cents AS amount, r.voided_at IS NOT NULL AS undone
+         FROM refunds r JOIN orders o ON o.id = r.order_id WHERE o.external_id LIKE ?`,
+    );
+    const debits = await read<StoredWay>(
+      `SELECT d.id, d.external_id, d.restored_cents = d.amount_cents AS undone,
+              -(SELECT SUM(e.amount_cents) FROM cashback_entries e WHERE e.debit_id = d.id AND e.amount_cents < 0) AS amount
+         FROM debits d WHERE d.external_id LIKE ?`,
     );
     const lost: unknown[] = [];
     for (const { intents } of this.sales) {
       for (const intent of intents.filter(({ answered }) => answered > 0)) {
         const externalId = (intents[0]!.body as { external_id: string }).external_id;
-        const found = rows.filter((row) => row.external_id.toString() === externalId);
-        if (found.length !== 1 || !isStored(intent, found[0]!)) lost.push({ intent, found });
+        const found = rows.filter((row) => String(row.external_id) === externalId);
+        const ways = [...refunds, ...debits].filter(({ id }) => id === intent.told!.id);
+        if (found.length !== 1 || !isStored(intent, found[0]!, ways[0])) lost.push({ intent, found, ways });
       }
     }
     expect(lost).toEqual([]);
@@ -215,25 +251,42 @@ async function withinSeconds<T>(seconds: number, work: Promise<T>): Promise<T> {
 
 interface StoredOrder {
   id: string;
+  external_id: Buffer;
   status: string;
   total: string | number;
-  refunds: string | number;
   earned: string | number;
 }
 
-function isStored({ kind, told }: Intent, row: StoredOrder): boolean {
+/** A refund or a debit, what it took, and whether it was undone. */
+interface StoredWay {
+  id: string;
+  external_id: Buffer;
+  amount: string | number;
+  undone: string | number;
+}
+
+function isStored({ kind, told }: Intent, row: StoredOrder, way: StoredWay | undefined): boolean {
+  const isCompleted = ['completed', 'partially_refunded'].includes(row.status) && Number(row.earned) === 1;
   switch (kind) {
     case 'create':
       return row.id === told?.id;
+    case 'sell':
+      return row.id === told?.id && isCompleted;
     case 'hold':
       return true;
     case 'amend':
       return Number(row.total) === 900;
     case 'complete':
-      return ['completed', 'partially_refunded'].includes(row.status) && Number(row.earned) === 1;
+      return isCompleted;
     case 'cancel':
       return row.status === 'cancelled' && Number(row.earned) === 0;
     case 'refund':
-      return row.status === 'partially_refunded' && Number(row.refunds) === 1;
+    case 'refund_again':
+      return isCompleted && Number(way?.amount) === 333;
+    case 'debit':
+      return Number(way?.amount) === 100;
+    case 'void_refund':
+    case 'void_debit':
+      return Number(way?.undone) === 1;
   }
 }
