@@ -6,7 +6,7 @@ import { MerchantsService } from '../merchants/merchants.service.js';
 import { type Shared, SharedStatements } from '../platform/database/shared.js';
 import { type Caller } from '../platform/values/caller.js';
 import { DomainEvents } from '../platform/values/domain-event.js';
-import { externalIdConflict, notFound, Problem } from '../platform/values/problem.js';
+import { externalIdConflict, type Fault, notFound, Problem } from '../platform/values/problem.js';
 import { Clock } from '../platform/values/time.js';
 import { type Written } from '../platform/values/written.js';
 import { newCustomerProblem } from '../cashback/new-customer.js';
@@ -120,21 +120,21 @@ export class OrdersService {
   /** A replay has the content that the order was created with or, after changes, its current content. */
   #refuseDifferences(sent: RequestedOrder, existing: Order): void {
     const stored = { content: contentOf(existing), digest: existing.contentDigest };
-    const differences = this.replays.differencesFromStored(contentOf(sent), stored, ['document', 'metadata']);
-    // The whole total is eligible by default: where only `total` differs, the same amount may be sent or not.
-    const isSameEligible = eligibleTotal(sent) === eligibleTotal(existing);
-    const errors = [
-      ...differences.filter(({ pointer }) => !(isSameEligible && pointer === '/eligible_total')),
-      ...differingExpiry(sent.requestedExpiresAt, existing),
-    ];
-    if (errors.length > 0) throw externalIdConflict('order', existing.id, errors);
+    const faults = this.replays.differencesFromStored(contentOf(sent), stored, ['document', 'metadata']);
+    refuse([...faults, ...differingExpiry(sent.requestedExpiresAt, existing)], sent, existing);
   }
 }
 
 /** What is completed is what the request says, also if the order was created with it and amended since. */
 function refuseAmended(sent: RequestedOrder, existing: Order): void {
   const { document, metadata } = existing.isErased ? existing : sent;
-  const errors = differences(contentOf({ ...sent, document, metadata }), contentOf(existing));
+  refuse(differences(contentOf({ ...sent, document, metadata }), contentOf(existing)), sent, existing);
+}
+
+/** The whole total is eligible by default: where only `total` differs, the same eligible amount may be sent or not. */
+function refuse(faults: readonly Fault[], sent: RequestedOrder, existing: Order): void {
+  const isSameEligible = eligibleTotal(sent) === eligibleTotal(existing);
+  const errors = faults.filter(({ pointer }) => !(isSameEligible && pointer === '/eligible_total'));
   if (errors.length > 0) throw externalIdConflict('order', existing.id, errors);
 }
 
