@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { Reads } from '../platform/database/reads.js';
 import { insertRows } from '../platform/database/rows.js';
-import { UnitOfWork } from '../platform/database/unit-of-work.js';
+import { SharedStatements } from '../platform/database/shared.js';
 import { NOT_VOIDED, noteVoid } from '../platform/database/voidable.js';
 import { type Caller } from '../platform/values/caller.js';
 import { newId } from '../platform/values/ids.js';
@@ -25,7 +25,7 @@ import { WalletStore } from './wallet.store.js';
 @Injectable()
 export class DebitsService {
   constructor(
-    private readonly unitOfWork: UnitOfWork,
+    private readonly shared: SharedStatements,
     private readonly reads: Reads,
     private readonly wallets: WalletStore,
     private readonly replays: Replays,
@@ -49,7 +49,7 @@ export class DebitsService {
     const { external_id: externalId, document, amount: requestedCents, take, reason, note, store } = content;
     const takesAvailable = take !== null;
     const owner = { merchantId, document };
-    return this.unitOfWork.transaction(async (manager, record) => {
+    return this.shared.transaction(merchantId, async (manager, record) => {
       const wallet = (await this.wallets.lockAll(manager, [owner])).wallets.get(ownerKey(owner));
       const mostCents = wallet?.debitableCents ?? 0;
       const amountCents = takesAvailable ? Math.min(requestedCents, mostCents) : requestedCents;
@@ -89,7 +89,7 @@ export class DebitsService {
    * @throws Problem not_found, also for a debit of another merchant.
    */
   void({ merchantId, apiUserId: by }: Caller, id: string, reason: string | null): Promise<Written<DebitDto>> {
-    return this.unitOfWork.transaction(async (manager, record) => {
+    return this.shared.transaction(merchantId, async (manager, record) => {
       const known = await manager.findOneBy(Debit, { id, merchantId });
       if (known === null) throw notFound(NO_DEBIT);
       const wallet = await this.wallets.lockById(manager, merchantId, known.walletId);
@@ -163,10 +163,17 @@ const LEFT_OF_GONE = `
     JOIN cashback_entries e ON e.credit_id = c.id AND e.merchant_id = c.merchant_id AND e.kind IN (${GONE})
    WHERE c.merchant_id = ? AND c.id IN (?) GROUP BY c.id`;
 
-/** The credits whose orders got another customer after an instant: what was gone of them then has stayed so. */
-const MOVED_SINCE = `
-  SELECT c.id FROM cashback_credits c JOIN orders o ON o.id = c.moved_order_id AND o.merchant_id = c.merchant_id
-   WHERE c.merchant_id = ? AND c.id IN (?) AND o.customer_changed_at >= ?`;
+/**
+ * The same of credits whose orders got another customer after an instant: what was gone of them then, less what the
+ * correction left behind for good.
+ */
+const LEFT_OF_MOVED = `
+  SELECT c.id, -SUM(e.amount_cents) - MIN(o.lost_cents) AS cents
+    FROM cashback_credits c JOIN orders o ON o.id = c.moved_order_id AND o.merchant_id = c.merchant_id
+    JOIN cashback_entries e ON e.credit_id = c.id AND e.merchant_id = c.merchant_id AND e.kind IN (${GONE})
+    LEFT JOIN debits d ON d.id = e.debit_id AND d.merchant_id = e.merchant_id
+   WHERE c.merchant_id = ? AND c.id IN (?) AND o.customer_changed_at >= ?
+     AND COALESCE(d.created_at, e.created_at) <= o.customer_changed_at GROUP BY c.id`;
 
 /** Returns what a void restores now of each credit. */
 async function restoredOf(
@@ -179,12 +186,15 @@ async function restoredOf(
   const taken = await manager.query<{ creditId: string; cents: string }[]>(TAKEN, range);
   if (taken.length === 0) return new Map();
   const ids = taken.map(({ creditId }) => creditId);
-  const moved = await manager.query<{ id: string }[]>(MOVED_SINCE, [merchantId, ids, createdAt]);
-  const gone = await manager.query<{ id: string; cents: string }[]>(LEFT_OF_GONE, [merchantId, ids]);
-  const most = new Map([...moved.map(({ id }) => ({ id, cents: 0 })), ...gone].map((one) => [one.id, one.cents]));
+  const left = [
+    ...(await manager.query<{ id: string; cents: string }[]>(LEFT_OF_MOVED, [merchantId, ids, createdAt])),
+    ...(await manager.query<{ id: string; cents: string }[]>(LEFT_OF_GONE, [merchantId, ids])),
+  ];
+  const most = new Map(left.map(({ id, cents }) => [id, cents]));
+  const takenOf = new Map(taken.map(({ creditId, cents }) => [creditId, cents]));
   const credits = await loadById(manager, wallet, ids);
   const parts = credits.map((credit): [Credit, number] => {
-    const cents = exactCents(taken.find(({ creditId }) => creditId === credit.id)!.cents);
+    const cents = exactCents(takenOf.get(credit.id)!);
     const isExpired = credit.expiresAt <= wallet.now;
     return [credit, isExpired ? 0 : Math.min(cents, Math.max(0, exactCents(most.get(credit.id) ?? cents)))];
   });

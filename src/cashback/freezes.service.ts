@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { UnitOfWork } from '../platform/database/unit-of-work.js';
+import { SharedStatements } from '../platform/database/shared.js';
 import { type Caller } from '../platform/values/caller.js';
 import { type Written } from '../platform/values/written.js';
 import { aboutWallet, walletData } from './wallet-events.js';
@@ -12,7 +12,7 @@ import { WalletStore } from './wallet.store.js';
 @Injectable()
 export class FreezesService {
   constructor(
-    private readonly unitOfWork: UnitOfWork,
+    private readonly shared: SharedStatements,
     private readonly wallets: WalletStore,
     private readonly reads: WalletReadsService,
   ) {}
@@ -23,7 +23,7 @@ export class FreezesService {
     id: string,
     { frozen, reason }: FreezeWalletDto,
   ): Promise<Written<WalletDto>> {
-    const replayed = await this.unitOfWork.transaction(async (manager, record) => {
+    const replayed = await this.shared.transaction(merchantId, async (manager, record) => {
       const wallet = await this.wallets.lockById(manager, merchantId, id);
       if (wallet.row.frozen === frozen) return true;
       const change = { frozen, freezeChangedAt: wallet.now, freezeChangedBy: by, freezeReason: reason };

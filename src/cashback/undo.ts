@@ -1,7 +1,7 @@
 import type { Obstacle } from '../platform/values/problem.js';
 import type { Credit } from './credit.entity.js';
 import type { EntryKind } from './entry.entity.js';
-import { freeCents } from './parts.js';
+import { byExpiry, freeCents } from './parts.js';
 
 type MovedCredit = Pick<Credit, 'id' | 'remainingCents' | 'heldCents' | 'expiresAt' | 'movedOrderId'>;
 
@@ -33,3 +33,11 @@ export function obstacleTo(
   const isLost = ({ expiresAt, movedOrderId }: MovedCredit): boolean => expiresAt <= now || movedOrderId !== null;
   return moved.some(({ kind, credit }) => kind === 'take_back' && isLost(credit!)) ? 'taken_cashback' : undefined;
 }
+
+/** What is restored comes first, so that no credit has less than nothing in between. */
+const STEPS_OF_UNDO: readonly EntryKind[] = ['take_back', 'return', 'debt'];
+
+/** Sorts what is to be undone: by step, and in each by expiry. */
+export const inStepsOfUndo = (a: Moved, b: Moved): number =>
+  STEPS_OF_UNDO.indexOf(a.kind) - STEPS_OF_UNDO.indexOf(b.kind) ||
+  (a.credit !== null && b.credit !== null ? byExpiry(a.credit, b.credit) : 0);

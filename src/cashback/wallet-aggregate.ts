@@ -6,7 +6,7 @@ import type { Credit, Hold } from './credit.entity.js';
 import type { Entry, EntryKind } from './entry.entity.js';
 import { byExpiry, freeCents, freeOf, isAvailable, type Parts, takeEarliest } from './parts.js';
 import type { Spendable } from './quote.js';
-import { type Moved, obstacleTo } from './undo.js';
+import { inStepsOfUndo, type Moved, obstacleTo } from './undo.js';
 import { returnEnd, type Validity } from './validity.js';
 import type { Wallet } from './wallet.entity.js';
 
@@ -317,8 +317,7 @@ export class WalletAggregate {
     }
     const moved = this.#movedBy(cause.refundId);
     const given = moved.flatMap(({ kind, credit }) => (kind === 'take_back' ? credit! : [])).sort(byExpiry);
-    // What is restored comes first, so that no credit has less than nothing in between.
-    for (const { kind, credit, amountCents } of moved.toSorted((a, b) => a.amountCents - b.amountCents))
+    for (const { kind, credit, amountCents } of moved.toSorted(inStepsOfUndo))
       if (credit !== null) this.#move(kind, credit, -amountCents, cause);
       else this.#changeDebt('debt', -amountCents, cause);
     this.#settle(given, cause);

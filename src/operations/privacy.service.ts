@@ -75,7 +75,7 @@ async function ordersOf(
   const ids = orders.map(({ id }) => id);
   const refunds = await inBatches(ids, (some) => manager.findBy(Refund, { merchantId, orderId: In(some) }));
   const available = (await availableOf(manager, [owner], now))(owner);
-  const voidable = await readVoidable(asked, refunds);
+  const voidable = new Set(await inBatches(refunds, async (some) => [...(await readVoidable(asked, some))]));
   const externalIds = new Map(orders.map(({ id, externalId }) => [id, externalId]));
   return {
     orders: orders.map((order) => toOrderDto(order, available, now)),

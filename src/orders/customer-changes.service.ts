@@ -5,7 +5,7 @@ import { refuseNewCustomer } from '../cashback/new-customer.js';
 import { type WalletAggregate } from '../cashback/wallet-aggregate.js';
 import { ownerKey } from '../cashback/wallet.entity.js';
 import { WalletStore } from '../cashback/wallet.store.js';
-import { UnitOfWork } from '../platform/database/unit-of-work.js';
+import { SharedStatements } from '../platform/database/shared.js';
 import { type Caller } from '../platform/values/caller.js';
 import { formatMoney } from '../platform/values/money.js';
 import { type HoldingOrder, notFound, validationFailed } from '../platform/values/problem.js';
@@ -36,7 +36,7 @@ interface Moved {
 @Injectable()
 export class CustomerChangesService {
   constructor(
-    private readonly unitOfWork: UnitOfWork,
+    private readonly shared: SharedStatements,
     private readonly orders: OrderStore,
     private readonly wallets: WalletStore,
   ) {}
@@ -108,7 +108,7 @@ export class CustomerChangesService {
     document: string,
     perform: (moving: Moving) => Promise<T>,
   ): Promise<T> {
-    const moved = await this.unitOfWork.transaction(async (manager, record) => {
+    const moved = await this.shared.transaction(merchantId, async (manager, record) => {
       const [order] = await this.orders.lock(manager, [{ merchantId, orderId }], undefined);
       if (order === undefined) throw notFound('no order has this ID');
       const owners = [order.document, document].map((of) => ({ merchantId, document: of, order }));

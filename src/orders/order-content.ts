@@ -220,9 +220,6 @@ export type AskedRefund = RequestedRefund & Pick<Refund, 'returned'>;
 /** A refund that a request asks for. */
 export type SentRefund = AskedRefund & Pick<Refund, 'externalId' | 'reason' | 'store' | 'metadata'>;
 
-/** A refund to make. */
-export type NewRefund = SentRefund & Pick<Refund, 'contentDigest'>;
-
 /** What a completion asks for; by default, the hold and the payment methods of the order. */
 export interface Completion {
   redeemCents: number | undefined;

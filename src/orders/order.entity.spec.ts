@@ -67,7 +67,6 @@ const refund = (order: Order, amountCents: number, eligibleCents: number | null 
           takeBackCents: null,
           returned: null,
           ...TOLD,
-          contentDigest: null,
         },
         [],
         { by: USER, versions },

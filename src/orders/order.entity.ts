@@ -42,13 +42,13 @@ import {
   defaultExpiry,
   hadHold,
   newExpiry,
-  type NewRefund,
   NOTHING_YET,
   type OrderItem,
   type OrderPaymentMethod,
   type Origin,
   refusePaymentsAbove,
   type RequestedOrder,
+  type SentRefund,
 } from './order-content.js';
 import { refuseLapsed, refuseOtherCompletion, refuseUncovered, requireVersion } from './order-refusals.js';
 import {
@@ -460,15 +460,15 @@ export class Order {
    * @param refunds the earlier ones, for a refund of items.
    * @throws Problem precondition_failed; and those of `quoteRefund`.
    */
-  refund(wallet: WalletAggregate, sent: NewRefund, refunds: readonly Refund[], origin: Origin): Refund {
+  refund(wallet: WalletAggregate, sent: SentRefund, refunds: readonly Refund[], origin: Origin): Refund {
     requireTransition(this, 'refund');
     requireVersion(this, origin);
     const amounts = this.quoteRefund(sent, refunds, wallet.goneUnspent(this.id));
     const { id: orderId, merchantId, returnedCents: returnedBeforeCents } = this;
-    const { externalId, returned, reason, store, metadata, contentDigest } = sent;
+    const { externalId, returned, reason, store, metadata } = sent;
     const refund: Refund = {
       ...{ id: newId(wallet.now), orderId, merchantId, externalId, version: this.version + 1, ...amounts, returned },
-      ...{ reason, store, metadata, createdAt: wallet.now, createdBy: origin.by, contentDigest, ...NOT_VOIDED },
+      ...{ reason, store, metadata, createdAt: wallet.now, createdBy: origin.by, contentDigest: null, ...NOT_VOIDED },
     };
     const cause = { ...this.#cause(origin.by), refundId: refund.id, store: store ?? this.store };
     wallet.refund(cause, { returnedBeforeCents, ...amounts, timeZone: this.policy.timeZone });

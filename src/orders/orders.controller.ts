@@ -55,6 +55,7 @@ export class OrdersController {
    */
   @Post()
   @Requires('sell')
+  @LocksRows('complete')
   @ApiCreated(OrderDto, 'The order in its current state')
   @ApiProblems.create(
     'validation_failed',

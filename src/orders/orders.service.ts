@@ -127,7 +127,9 @@ export class OrdersService {
 
 /** What is completed is what the request says, also if the order was created with it and amended since. */
 function refuseAmended(sent: RequestedOrder, existing: Order): void {
-  const { document, metadata } = existing.isErased ? existing : sent;
+  // After an amendment nobody knows whether the customer who was erased is the one of the request.
+  const isOther = existing.isErased && existing.isOpen && existing.version > 1;
+  const { document, metadata } = existing.isErased && !isOther ? existing : sent;
   refuse(differences(contentOf({ ...sent, document, metadata }), contentOf(existing)), sent, existing);
 }
 

@@ -32,7 +32,7 @@ export const afterRefund = (order: RefundedOrder, refund: Refund, change: 'made'
 };
 
 const LATER =
-  'FROM refunds l WHERE l.order_id = r.order_id AND l.merchant_id = r.merchant_id AND l.version > r.version';
+  'FROM refunds l WHERE l.order_id = r.order_id AND l.merchant_id = r.merchant_id AND l.created_at >= r.created_at AND l.version > r.version';
 
 /** The refunds that are the latest change of their order, as `isLatest` says it. */
 const LATEST = `
@@ -64,9 +64,11 @@ export async function readVoidable(
   const latest = (await manager.query<{ id: string }[]>(LATEST, [merchantId, standing])).map(({ id }) => id);
   if (latest.length === 0) return new Set();
   const rows = await manager.query<MovedRow[]>(MOVED, [merchantId, latest]);
+  const byRefund = new Map(latest.map((id): [string, MovedRow[]] => [id, []]));
+  for (const row of rows) byRefund.get(row.refund_id)!.push(row);
   return new Set(
     latest.filter((id) => {
-      const own = rows.filter((row) => row.refund_id === id);
+      const own = byRefund.get(id)!;
       return obstacleTo(own.map(toMoved), exactCents(own[0]?.debt_cents ?? 0), now) === undefined;
     }),
   );

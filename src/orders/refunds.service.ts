@@ -55,8 +55,8 @@ export class RefundsService {
           this.#refuseDifferences(sent, existing);
           return { replayed: existing };
         }
-        const asked = { ...sent, contentDigest: this.replays.digest(contentOf(sent)) };
-        const refund = order.refund(wallet, asked, others.filter(isStanding), { by, versions });
+        const refund = order.refund(wallet, sent, others.filter(isStanding), { by, versions });
+        refund.contentDigest = this.replays.digest(storedContent(refund));
         return toRefundDto(refund, order.externalId, wallet.obstacleTo(refund.id) === undefined);
       },
     });
@@ -122,10 +122,9 @@ export class RefundsService {
     const { requestedEligibleCents, requestedTakeBackCents } = existing;
     const eligibleCents = sent.eligibleCents === existing.eligibleCents ? requestedEligibleCents : sent.eligibleCents;
     const takeBackCents = sent.takeBackCents === existing.dueCents ? requestedTakeBackCents : sent.takeBackCents;
-    const asked = { ...existing, eligibleCents: requestedEligibleCents, takeBackCents: requestedTakeBackCents };
     const errors = this.replays.differencesFromStored(
       contentOf({ ...sent, eligibleCents, takeBackCents }),
-      { content: contentOf(asked), digest: existing.contentDigest },
+      { content: storedContent(existing), digest: existing.contentDigest },
       ['reason', 'metadata'],
     );
     if (errors.length > 0) throw externalIdConflict('refund', existing.id, errors);
@@ -171,6 +170,14 @@ const readRefund = (request: CreateRefundDto) => ({
   store: request.store ?? null,
   metadata: readMetadata(request.metadata),
 });
+
+/** What was asked for; what says a default is as if it was left out. */
+const storedContent = (refund: Refund) =>
+  contentOf({
+    ...refund,
+    eligibleCents: refund.requestedEligibleCents,
+    takeBackCents: refund.requestedTakeBackCents,
+  });
 
 const contentOf = (refund: Omit<SentRefund, 'externalId'>) => ({
   amount: refund.returned ? null : refund.amountCents,

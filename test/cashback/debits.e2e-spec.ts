@@ -257,6 +257,21 @@ describe('POST /debits/{id}/void', () => {
     expect(await merchant.wallet(other)).toMatchObject({ pending: '0.00', debt: '0.00' });
   });
 
+  it('a void after a correction of the customer restores what the correction did not leave behind', async () => {
+    const shop = await aMerchant(service, { releaseDays: 0, redeemShareBps: 10_000, earnMinimumTotalCents: 20_000 });
+    const document = aDocument();
+    const order = await shop.completed({ document, total: '200.00' });
+    const spending = await shop.completed({ document, total: '100.00' }, { redeem: '8.00' });
+    await shop.grant({ document, amount: '10.00' });
+    // 2.00 are left of its own cashback, and 3.00 come from the grant.
+    expect(await shop.refund(order, '100.00')).toMatchObject({ cashback_taken_back: '5.00' });
+    await shop.refund(spending, '100.00');
+    const debit = await shop.debit({ document, amount: '4.00', take: 'available' });
+    expect(await shop.changeCustomer(order, aDocument())).toMatchObject({ moved: '4.00', not_moved: '1.00' });
+    expect(await shop.voidDebit(debit)).toMatchObject({ restored: '3.00', not_restored: '1.00' });
+    await shop.voidDebit(debit).replayed();
+  });
+
   it('voids at the same time restore once', async () => {
     const document = await merchant.customerWith('20.00');
     const debit = await merchant.debit({ document });

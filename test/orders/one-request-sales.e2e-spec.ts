@@ -101,6 +101,24 @@ describe('POST /orders with complete', () => {
     expect(await merchant.create({ ...amended, complete: {} }).changed()).toMatchObject({ status: 'completed' });
   });
 
+  it('a sale of an order that was amended for a customer who was erased returns 409', async () => {
+    const [body, document] = [anOrder(), aDocument()];
+    const order = await merchant.create(body);
+    await merchant.amend(order, { ...aCart('150.00'), document });
+    await merchant.erase(document);
+    await merchant.create({ ...body, complete: {} }).refused(409, 'external_id_conflict', {
+      errors: expect.arrayContaining([expect.objectContaining({ pointer: '/document' })]),
+    });
+    expect((await merchant.order(order)).status).toBe('pending');
+  });
+
+  it('a sale of an order whose customer was erased before it completes that order', async () => {
+    const body = anOrder();
+    await merchant.create(body);
+    await merchant.erase(body.document);
+    expect(await merchant.create({ ...body, complete: {} }).changed()).toMatchObject({ status: 'completed' });
+  });
+
   it('a sale of an order that was cancelled returns 409', async () => {
     const body = anOrder();
     await merchant.cancel(await merchant.create(body));

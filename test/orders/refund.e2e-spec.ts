@@ -469,9 +469,13 @@ describe('POST /orders/{id}/refunds with items', () => {
       }
     };
     await replays();
+    const said = { ...sent, ...defaults, external_id: 'DEV-2', amount: '10.00', eligible_amount: '8.00' };
+    const second = await merchant.refund(order, '10.00', { ...said, take_back: '0.40' });
     const { document } = order;
     await merchant.post('/customers/erase', { document, confirm: document });
     await replays();
+    for (const take_back of ['0.40', undefined])
+      expect((await merchant.refund(order, '10.00', { ...said, take_back }).replayed()).id).toBe(second.id);
   });
 
   it('a refund of an amount is repeated as one, and not as one of items', async () => {

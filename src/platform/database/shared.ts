@@ -81,6 +81,11 @@ export class SharedStatements {
     const alone = <T>({ merchantId }: Key, work: () => Promise<T>): Promise<T> => this.#alone.run(merchantId, work);
     return new Shared({ send, lockOf, sizeOf, atOnce: TRANSACTIONS_AT_ONCE, alone }, this.config.BATCH);
   }
+
+  /** Runs a use case that waits for locks in a transaction of its own. Enough connections are left for others. */
+  transaction<T>(merchantId: string, useCase: Parameters<typeof this.unitOfWork.transaction<T>>[0]): Promise<T> {
+    return this.#alone.run(merchantId, () => this.unitOfWork.transaction(useCase));
+  }
 }
 
 /** After this time later requests no longer wait for what runs, which may be waiting for a lock. */

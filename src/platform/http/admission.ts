@@ -12,15 +12,25 @@ import { SAFE_METHODS } from './guards.js';
 
 const COST = 'cost';
 type Cost = 'unlimited' | 'heavy' | 'change';
+type CostOf = Cost | ((body: unknown) => Cost | undefined);
 
 /** Marks a cheap route that must respond under any load, such as a health check. */
-export const Unlimited = (): MethodDecorator & ClassDecorator => SetMetadata<string, Cost>(COST, 'unlimited');
+export const Unlimited = (): MethodDecorator & ClassDecorator => SetMetadata<string, CostOf>(COST, 'unlimited');
 
-/** Marks a change that locks rows. It shares a transaction with others, but may have to wait for a lock. */
-export const LocksRows = (): MethodDecorator => SetMetadata<string, Cost>(COST, 'change');
+/**
+ * Marks a change that locks rows. It shares a transaction with others, but may have to wait for a lock.
+ *
+ * @param member without which it does not, if there is one.
+ */
+export const LocksRows = (member?: string): MethodDecorator =>
+  SetMetadata<string, CostOf>(COST, (body) => (member === undefined || has(body, member) ? 'change' : undefined));
+
+/** The body is not validated yet. */
+const has = (body: unknown, member: string): boolean =>
+  typeof body === 'object' && body !== null && Object.hasOwn(body, member);
 
 /** Marks a list or another use case that has a database connection of its own for a while. */
-export const Heavy = (): MethodDecorator & ClassDecorator => SetMetadata<string, Cost>(COST, 'heavy');
+export const Heavy = (): MethodDecorator & ClassDecorator => SetMetadata<string, CostOf>(COST, 'heavy');
 
 /**
  * While the database works on one request, others can be parsed, validated and answered; and requests can share a
@@ -73,7 +83,11 @@ export class Admission implements NestInterceptor {
       refuseIfAnswered(response);
       return result;
     };
-    const cost = this.reflector.getAllAndOverride<Cost | undefined>(COST, [context.getHandler(), context.getClass()]);
+    const declared = this.reflector.getAllAndOverride<CostOf | undefined>(COST, [
+      context.getHandler(),
+      context.getClass(),
+    ]);
+    const cost = typeof declared === 'function' ? declared(request.body) : declared;
     if (cost === 'unlimited') return handle();
     if (request.user === undefined) return this.#queues.public.run(networkOf(request.ip), handle);
     return this.#queues[cost ?? 'light'].run(request.user.merchantId, handle);

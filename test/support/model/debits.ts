@@ -16,8 +16,8 @@ export interface Debit {
     string | undefined
   > & { store: string | null };
   amount: bigint;
-  /** What it took of each credit and has not restored, and whether that can never be restored. */
-  parts: (Part & { isLost: boolean })[];
+  /** What it took of each credit and has not restored; and what of that its order's correction left to restore. */
+  parts: (Part & { correction?: { left: bigint } })[];
   givenBack: bigint;
   createdAt: number;
   createdBy: By;
@@ -70,7 +70,7 @@ export async function debitCashback(shop: Shop, dice: Dice): Promise<void> {
     const taken = min(amount, balance);
     if (taken < amount) count('a debit takes what there is of more');
     if (wallet.isFrozen) count('a debit takes from a frozen wallet');
-    const parts = wallet.debit(taken, cause).map((part) => ({ ...part, isLost: false }));
+    const parts = wallet.debit(taken, cause);
     const never = { givenBack: 0n, voided: undefined };
     shop.debits.push({ id: '', request, amount: taken, parts, createdAt: now, createdBy: by, ...never });
     return { status: 201, body: debitView(shop, shop.debits.at(-1)!), replayed: false };
@@ -114,6 +114,7 @@ export async function voidDebit(shop: Shop, dice: Dice): Promise<void> {
     const given = debit.parts.flatMap((part) => {
       const amount = returnable(shop, part);
       part.amount -= amount;
+      if (part.correction) part.correction.left -= amount;
       return amount > 0n ? [{ credit: part.credit, amount }] : [];
     });
     const amount = sum(given.map((part) => part.amount));
@@ -130,11 +131,14 @@ export async function voidDebit(shop: Shop, dice: Dice): Promise<void> {
 }
 
 /** What can be restored of a credit now. */
-function returnable(shop: Shop, { credit, amount, isLost }: Debit['parts'][number]): bigint {
+function returnable(shop: Shop, { credit, amount, correction }: Debit['parts'][number]): bigint {
   const isOver = credit.expiresAt <= shop.now;
   if (amount > 0n && isOver) count('a void of a debit restores nothing of an expired credit');
-  if (amount > 0n && isLost) count('a void of a debit restores nothing after a correction of the customer');
-  if (isOver || isLost) return 0n;
+  if (amount > 0n && correction && correction.left < amount)
+    count('a void of a debit restores less after a correction of the customer');
+  if (isOver) return 0n;
+  // "as much as is in `not_moved`" is not restored
+  if (correction) return min(amount, correction.left);
   // "of an order's own credit: more than X has beyond what its refunds have subtracted already"
   const order = shop.orders.find((one) => one.credit === credit);
   if (order && order.lost < amount) count('a void of a debit restores less because of a refund');

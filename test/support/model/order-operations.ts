@@ -7,7 +7,7 @@ import { count, invalid, oneOf, type Outcome, pointersTo, problem } from './expe
 import { belowMinimum, limitsView, type Move, Order } from './order.js';
 import { earnedValidity, toReceive } from './rules.js';
 import { type Request, requestOf, type Shop } from './shop.js';
-import { brl, cents, instant, min, MINUTE } from './values.js';
+import { brl, cents, instant, max, min, MINUTE } from './values.js';
 import type { Credit } from './wallet.js';
 
 const isHolding = ({ held }: Order): boolean => held > 0n;
@@ -456,7 +456,7 @@ function moveCredit(shop: Shop, order: Order, request: Move['request']): Move {
   count(moved > 0n ? (notMoved > 0n ? 'a part moves' : 'all that was earned moves') : 'nothing moves');
   if (order.refunds.length > 0) count('a refunded order gets another customer');
   if (credit && credit.debited > 0n) count('an order gets another customer after a debit');
-  if (credit) keepDebited(shop, credit);
+  if (credit) keepDebited(shop, credit, notMoved);
   const other = shop.wallet(request.document);
   if (other.isFrozen) count('an order gets a customer whose wallet is frozen');
   if (moved > 0n && other.debt > 0n) count('what moves repays a debt');
@@ -467,9 +467,11 @@ function moveCredit(shop: Shop, order: Order, request: Move['request']): Move {
   return { request, moved, notMoved, refunds: order.allRefunds.length, at: now, by };
 }
 
-/** Not restored is "of a credit whose order got another customer after the debit (it counts in `not_moved`)". */
-function keepDebited(shop: Shop, credit: Credit): void {
-  for (const { parts } of shop.debits) for (const part of parts) if (part.credit === credit) part.isLost = true;
+/** Not restored is "of cashback … whose customer was corrected after the debit: as much as is in `not_moved`". */
+function keepDebited(shop: Shop, credit: Credit, notMoved: bigint): void {
+  const correction = { left: max(0n, credit.expired + credit.debited - notMoved) };
+  for (const { parts } of shop.debits)
+    for (const part of parts) if (part.credit === credit) part.correction = correction;
 }
 
 export async function cancelOrder(shop: Shop, dice: Dice): Promise<void> {

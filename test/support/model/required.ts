@@ -119,7 +119,7 @@ const STATES = [
   'an order gets another customer after a debit',
   'a void of a debit restores a part',
   'a void of a debit restores nothing of an expired credit',
-  'a void of a debit restores nothing after a correction of the customer',
+  'a void of a debit restores less after a correction of the customer',
   'a void of a debit restores less because of a refund',
   'a debit is voided again and restores more',
   'a debt is repaid by: void of a debit',
