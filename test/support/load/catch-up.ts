@@ -23,7 +23,7 @@ export async function catchUp(url: string, token: string, { sales }: Workload): 
       for (const { kind, method, path, body, told } of intents.filter(({ answered }) => answered > 0)) {
         const current = path.split('/').map((part) => currentIds.get(part) ?? part);
         const answer = await client.send(method, current.join('/'), { body });
-        currentIds.set(String(told!.id), answer.body.id);
+        if (answer.status < 300) currentIds.set(String(told!.id), answer.body.id);
         const hasEnded = BEFORE_THE_END.includes(kind) && answer.body.code === 'invalid_transition';
         if (answer.status >= 300 && !hasEnded)
           unexpected.push(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
