@@ -1,3 +1,3 @@
 import { testModel } from '../support/model/property.js';
 
-testModel({ sequences: 60, isWhole: false });
+testModel({ sequences: 40, isWhole: false });
