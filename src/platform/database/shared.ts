@@ -6,7 +6,7 @@ import { type Recorder } from '../values/domain-event.js';
 import { type FairQueue, queueForConnections } from '../values/fair-queue.js';
 import { Problem } from '../values/problem.js';
 import { isUnavailable, lockConflict } from './errors.js';
-import { UnitOfWork } from './unit-of-work.js';
+import { UnitOfWork, type UseCase } from './unit-of-work.js';
 
 /** How many shared transactions run at the same time: while the database works on one, the process works on another. */
 const TRANSACTIONS_AT_ONCE = 2;
@@ -83,7 +83,7 @@ export class SharedStatements {
   }
 
   /** Runs a use case that waits for locks in a transaction of its own. Enough connections are left for others. */
-  transaction<T>(merchantId: string, useCase: Parameters<typeof this.unitOfWork.transaction<T>>[0]): Promise<T> {
+  transaction<T>(merchantId: string, useCase: UseCase<T>): Promise<T> {
     return this.#alone.run(merchantId, () => this.unitOfWork.transaction(useCase));
   }
 }

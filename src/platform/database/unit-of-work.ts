@@ -29,7 +29,7 @@ import { insertRows } from './rows.js';
 const ATTEMPTS = 6;
 const FIRST_PAUSE_MS = 10;
 
-type UseCase<T> = (manager: EntityManager, record: Recorder) => Promise<T>;
+export type UseCase<T> = (manager: EntityManager, record: Recorder) => Promise<T>;
 type Work<T> = (runner: QueryRunner, recorded: DomainEvent[]) => Promise<T>;
 
 /** Runs use cases against the database, and retries them after a conflict with another transaction. */

@@ -218,11 +218,11 @@ export class Workload {
          FROM orders o WHERE o.external_id LIKE ?`,
     );
     const refunds = await read<StoredWay>(
-      `SELECT r.id, r.external_id, r.amount_cents AS amount, r.voided_at IS NOT NULL AS undone
+      `SELECT r.id, r.amount_cents AS amount, r.voided_at IS NOT NULL AS undone
          FROM refunds r JOIN orders o ON o.id = r.order_id WHERE o.external_id LIKE ?`,
     );
     const debits = await read<StoredWay>(
-      `SELECT d.id, d.external_id, d.restored_cents = d.amount_cents AS undone,
+      `SELECT d.id, d.restored_cents = d.amount_cents AS undone,
               -(SELECT SUM(e.amount_cents) FROM cashback_entries e WHERE e.debit_id = d.id AND e.amount_cents < 0) AS amount
          FROM debits d WHERE d.external_id LIKE ?`,
     );
@@ -260,7 +260,6 @@ interface StoredOrder {
 /** A refund or a debit, what it took, and whether it was undone. */
 interface StoredWay {
   id: string;
-  external_id: Buffer;
   amount: string | number;
   undone: string | number;
 }

@@ -137,7 +137,7 @@ function returnable(shop: Shop, { credit, amount, correction }: Debit['parts'][n
   if (amount > 0n && correction && correction.left < amount)
     count('a void of a debit restores less after a correction of the customer');
   if (isOver) return 0n;
-  // "as much as is in `not_moved`" is not restored
+  // Not restored is "what is in `not_moved`"
   if (correction) return min(amount, correction.left);
   // "of an order's own credit: more than X has beyond what its refunds have subtracted already"
   const order = shop.orders.find((one) => one.credit === credit);

@@ -467,7 +467,7 @@ function moveCredit(shop: Shop, order: Order, request: Move['request']): Move {
   return { request, moved, notMoved, refunds: order.allRefunds.length, at: now, by };
 }
 
-/** Not restored is "of cashback … whose customer was corrected after the debit: as much as is in `not_moved`". */
+/** Not restored is "of cashback … whose customer was corrected after the debit: what is in `not_moved`". */
 function keepDebited(shop: Shop, credit: Credit, notMoved: bigint): void {
   const correction = { left: max(0n, credit.expired + credit.debited - notMoved) };
   for (const { parts } of shop.debits)
