@@ -1,6 +1,7 @@
 import { type BeforeApplicationShutdown, type INestApplication, Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
+import compression from 'compression';
 import express, {
   type Express,
   type NextFunction,
@@ -286,5 +287,7 @@ export function serveBackOffice(app: NestExpressApplication): void {
     for (const condition of ['if-match', 'if-unmodified-since']) delete request.headers[condition];
     next();
   });
+  // Nothing else is compressed: the size of compressed JSON could tell what is in it.
+  app.use('/back-office', compression());
   app.use('/back-office', serveFolder(FOLDER, { cacheControl: false, acceptRanges: false, setHeaders }));
 }
