@@ -51,15 +51,15 @@ export async function toChanges(
   const [earlier] = await manager.query<{ seq: string }[]>(before, [...of, ends.at(-1)!.seq]);
   const starts = [...ends.slice(1).map(({ seq }) => seq), Number(earlier?.seq ?? 0)];
   const sum =
-    'SELECT ? AS end, COUNT(*) AS number, SUM(amount_cents) AS cents FROM cashback_entries WHERE wallet_id = ? AND merchant_id = ? AND seq > ? AND seq <= ?';
-  const sums = await manager.query<Record<'end' | 'number' | 'cents', string>[]>(
+    'SELECT ? AS end, COUNT(*) AS number, COUNT(DISTINCT credit_id) AS credits, SUM(amount_cents) AS cents FROM cashback_entries WHERE wallet_id = ? AND merchant_id = ? AND seq > ? AND seq <= ?';
+  const sums = await manager.query<Record<'end' | 'number' | 'credits' | 'cents', string>[]>(
     ends.map(() => sum).join(' UNION ALL '),
     ends.flatMap(({ seq }, at) => [seq, ...of, starts[at], seq]),
   );
   const byEnd = new Map(sums.map((row) => [Number(row.end), row]));
   return ends.map((entry): EntryLine => {
-    const { number, cents } = byEnd.get(entry.seq)!;
-    const lines = Number(number);
-    return { ...entry, amountCents: exactCents(cents), lines, creditId: lines === 1 ? entry.creditId : null };
+    const { number, credits, cents } = byEnd.get(entry.seq)!;
+    const creditId = Number(credits) === 1 ? entry.creditId : null;
+    return { ...entry, amountCents: exactCents(cents), lines: Number(number), creditId };
   });
 }

@@ -331,6 +331,12 @@ describe('an order that expires around the expiry of its credit', () => {
     await service.app.get(CreditExpiryService).run();
     expect(await lines()).toEqual(['grant 30.00', `expire -10.00 at ${new Date(tonight).toISOString()}`]);
     await clock.sweep();
+    // By change, both lines are one, and name their credit.
+    const { id } = await wallet();
+    const [first, second] = (await merchant.entries({ id })).data;
+    const change = { ...first, amount: '-30.00', lines: 2 };
+    expect(first).toMatchObject({ credit_id: second!.credit_id });
+    expect((await merchant.entries({ id }, 'by=change')).data).toMatchObject([change, { kind: 'grant' }]);
     expect(await lines()).toEqual([
       ...[
         'grant 30.00',

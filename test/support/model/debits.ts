@@ -5,7 +5,7 @@ import { type Voided, voidedView } from './order.js';
 import { aReason } from './order-operations.js';
 import { elements } from './pages.js';
 import { requestOf, type Shop } from './shop.js';
-import { brl, cents, instant, max, min, sum } from './values.js';
+import { brl, cents, instant, max, min, MOST, sum } from './values.js';
 import type { By, Part, Wallet } from './wallet.js';
 
 export interface Debit {
@@ -23,9 +23,6 @@ export interface Debit {
   createdBy: By;
   voided: Voided | undefined;
 }
-
-/** More than a request can say. */
-const MOST = 99_999_999_999n;
 
 const walletOf = (shop: Shop, { request }: Debit): Wallet => shop.wallet(request.document);
 

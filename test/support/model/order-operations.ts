@@ -7,7 +7,7 @@ import { count, invalid, oneOf, type Outcome, pointersTo, problem } from './expe
 import { belowMinimum, limitsView, type Move, Order } from './order.js';
 import { earnedValidity, toReceive } from './rules.js';
 import { type Request, requestOf, type Shop } from './shop.js';
-import { brl, cents, instant, max, min, MINUTE } from './values.js';
+import { brl, cents, instant, max, min, MINUTE, MOST } from './values.js';
 import type { Credit } from './wallet.js';
 
 const isHolding = ({ held }: Order): boolean => held > 0n;
@@ -113,7 +113,7 @@ export async function spend(shop: Shop, dice: Dice): Promise<void> {
   const first = Math.min(...wallet.open(shop.now).map(({ availableAt }) => availableAt));
   if (first > shop.now && first < Infinity) await shop.sequence.pass(first - shop.now, true);
   const total = (wallet.available(shop.now) * 10_000n) / shop.rules.redeemShare;
-  await sellPlainly(shop, dice, total === 0n ? 10_000n : min(total, 99_999_999_999n), true);
+  await sellPlainly(shop, dice, total === 0n ? 10_000n : min(total, MOST), true);
 }
 
 async function sellPlainly(shop: Shop, dice: Dice, amount: bigint, isSpent: boolean): Promise<void> {

@@ -3,7 +3,7 @@ import type { Dice } from './dice.js';
 import { anId, count, invalid, type Outcome, pointersTo, problem } from './expected.js';
 import type { Back, Order, Refund, Told } from './order.js';
 import { type Request, requestOf, type Shop } from './shop.js';
-import { brl, cents, instant, max, min, sum } from './values.js';
+import { brl, cents, instant, max, min, MOST, sum } from './values.js';
 import { type By, latestFirst, type Part } from './wallet.js';
 
 const isRefundable = (order: Order): boolean => order.isRefundable;
@@ -46,7 +46,7 @@ export async function refundOrder(shop: Shop, dice: Dice): Promise<void> {
   const concerned = given ?? min(max(part, lowest), highest);
   const asks = { amount: brl(amount), eligible_amount: given === undefined ? undefined : brl(given) };
   const refusals = [
-    invalid(amount === 0n && 'amount'),
+    invalid((amount === 0n || amount > MOST) && 'amount'),
     isUnrefundable(order) && order.invalidTransition(),
     amount > left ? exceeds('amount', 1n, left) : isOutside && exceeds('eligible_amount', lowest, highest),
   ];

@@ -11,6 +11,9 @@ export const min = (...amounts: bigint[]): bigint => amounts.reduce((a, b) => (b
 export const max = (...amounts: bigint[]): bigint => amounts.reduce((a, b) => (b > a ? b : a));
 export const sum = (amounts: bigint[]): bigint => amounts.reduce((a, b) => a + b, 0n);
 
+/** The largest amount that a request can have. */
+export const MOST = 99_999_999_999n;
+
 export const instant = (at: number): string => new Date(at).toISOString();
 
 const formatters = new Map<string, Intl.DateTimeFormat>();
