@@ -128,8 +128,8 @@ export class OrdersService {
 /** What is completed is what the request says, also if the order was created with it and amended since. */
 function refuseAmended(sent: RequestedOrder, existing: Order): void {
   // After an amendment nobody knows whether the customer who was erased is the one of the request.
-  const isOther = existing.isErased && existing.isOpen && existing.version > 1;
-  const { document, metadata } = existing.isErased && !isOther ? existing : sent;
+  const isAmended = existing.isOpen && existing.version > 1;
+  const { document, metadata } = existing.isErased && !isAmended ? existing : sent;
   refuse(differences(contentOf({ ...sent, document, metadata }), contentOf(existing)), sent, existing);
 }
 

@@ -9,7 +9,7 @@ import { useService } from '../support/use-service.js';
 
 const { service, merchant } = useService();
 
-/** The bytes of files of the page as the edge sends them: compressed. */
+/** The bytes of files of the page, compressed. */
 async function compressedSize(files: string[]): Promise<number> {
   const bodies = files.map(async (file) => (await fetch(`${service.url}/back-office/${file}`)).arrayBuffer());
   const sizes = (await Promise.all(bodies)).map((body) => gzipSync(new Uint8Array(body)).length);

@@ -1,4 +1,5 @@
 import { get, type IncomingHttpHeaders } from 'node:http';
+import { gunzipSync } from 'node:zlib';
 import { expect, it } from '@jest/globals';
 import { describeWithEdge, useEdge } from '../support/edge.js';
 
@@ -18,8 +19,12 @@ describeWithEdge('The back office behind the edge', () => {
 
   it('is compressed, in all at most 60 KiB, and kept for a year by browsers', async () => {
     const page = await read('/back-office/');
-    expect(page.headers).toMatchObject({ 'cache-control': 'no-cache' });
-    const files = [...page.body.toString().matchAll(/"(main-\w{8}\.\w+)"/g)].map(([, file]) => file!);
+    expect(page.headers).toMatchObject({ 'content-encoding': 'gzip', 'cache-control': 'no-cache' });
+    const files = [
+      ...gunzipSync(page.body)
+        .toString()
+        .matchAll(/"(main-\w{8}\.\w+)"/g),
+    ].map(([, file]) => file!);
     expect(files).toHaveLength(2);
     let bytes = page.body.length;
     for (const file of files) {
@@ -37,5 +42,8 @@ describeWithEdge('The back office behind the edge', () => {
   it('is all that is compressed: the size of JSON must not tell what is in it', async () => {
     const { headers } = await read('/orders', { authorization: `Bearer ${merchant.tokens.access_token}` });
     expect(headers['content-encoding']).toBeUndefined();
+    const unknown = await read('/back-office/nothing.js');
+    expect(unknown.headers).toMatchObject({ 'content-type': expect.stringContaining('application/problem+json') });
+    expect(unknown.headers['content-encoding']).toBeUndefined();
   });
 });

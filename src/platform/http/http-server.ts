@@ -287,7 +287,9 @@ export function serveBackOffice(app: NestExpressApplication): void {
     for (const condition of ['if-match', 'if-unmodified-since']) delete request.headers[condition];
     next();
   });
-  // Nothing else is compressed: the size of compressed JSON could tell what is in it.
-  app.use('/back-office', compression());
+  // Not the problems: the size of compressed JSON could tell what is in it.
+  const filter = (_: Request, response: Response): boolean =>
+    String(response.getHeader('content-type')).startsWith('text/');
+  app.use('/back-office', compression({ threshold: 0, filter }));
   app.use('/back-office', serveFolder(FOLDER, { cacheControl: false, acceptRanges: false, setHeaders }));
 }
