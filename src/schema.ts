@@ -9,8 +9,8 @@ import { GrantTotal } from './cashback/grant-totals.js';
 import { Grant } from './cashback/grant.entity.js';
 import { Wallet } from './cashback/wallet.entity.js';
 import { EventSweep, FeedEvent, WebhookEndpoint } from './events/event.entity.js';
-import { EventFeed, LedgerPosition, Merchant } from './merchants/merchant.entity.js';
-import { PolicyVersion } from './merchants/policy-version.entity.js';
+import { CampaignVersion } from './merchants/campaign.entity.js';
+import { EventFeed, LedgerPosition, Merchant, PolicyBase } from './merchants/merchant.entity.js';
 import { AuditRecord } from './operations/audit.service.js';
 import { CustomerChange } from './orders/customer-change.entity.js';
 import { Order } from './orders/order.entity.js';
@@ -32,7 +32,8 @@ async function migrations(): Promise<Migration[]> {
 export const SCHEMA = {
   entities: [
     Merchant,
-    PolicyVersion,
+    CampaignVersion,
+    PolicyBase,
     ApiUser,
     Session,
     TokenSet,

@@ -166,7 +166,7 @@ const doing = {
   correct: ({ sale, document, reason }) =>
     services.get(CustomerChangesService).change(callers[SUPPORT], sale.order.id, { document, reason }),
   setPolicy: (policy) => merchants.set(merchantId, { policy }),
-  setDays: ({ fromDay, throughDay, changes }) => merchants.setVersion(merchantId, { fromDay, throughDay }, changes),
+  setDays: ({ fromDay, throughDay, changes }) => merchants.setDays(merchantId, { fromDay, throughDay }, changes),
   disable: (email) => apiUsers.setDisabled(email, true),
   listen: ({ path, ...more }) =>
     services.get(WebhookEndpointsService).create(merchantId, { url: `${DEAD_ADDRESS}${path}`, ...more }),

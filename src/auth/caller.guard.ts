@@ -6,8 +6,8 @@ import { Strategy } from 'passport-jwt';
 import { Config, signingKeys } from '../platform/config/config.js';
 import { type AppRequest, bearerTokenOf } from '../platform/http/app-request.js';
 import { IS_PUBLIC, REQUIRED } from '../platform/http/decorators.js';
-import { type Caller, type Permission } from '../platform/values/caller.js';
-import { Problem } from '../platform/values/problem.js';
+import { type Permission } from '../platform/values/caller.js';
+import { forbidden, Problem } from '../platform/values/problem.js';
 import { ACCESS_PREFIX, REFRESH_PREFIX, SessionsService } from './sessions.service.js';
 
 const CHALLENGE = 'Bearer realm="cashback"';
@@ -76,7 +76,7 @@ export class AccessTokenStrategy extends PassportStrategy(Strategy) {
     });
   }
 
-  validate({ sub, merchant_id: merchantId, sid, exp }: Record<string, unknown>): Caller | false {
+  validate({ sub, merchant_id: merchantId, sid, exp }: Record<string, unknown>): AppRequest['user'] | false {
     // jsonwebtoken also accepts a token without an expiry.
     if (typeof sub !== 'string' || typeof merchantId !== 'string' || typeof sid !== 'string' || typeof exp !== 'number')
       return false;
@@ -104,14 +104,8 @@ export class PermissionGuard implements CanActivate {
     const targets = [context.getHandler(), context.getClass()];
     const required = this.reflector.getAllAndOverride<Permission[] | undefined>(REQUIRED, targets);
     if (required === undefined) throw new Error(`${context.getHandler().name} does not say which permission it needs`);
-    const [permission] = required;
+    const [permission, ...others] = required;
     if (permission === undefined || required.some((one) => own.includes(one))) return true;
-    // RFC 6750, section 3.1
-    const challenge = `Bearer realm="cashback", error="insufficient_scope", scope="${permission}"`;
-    throw new Problem('forbidden', {
-      permission,
-      detail: `this needs the permission ${required.map((name) => `"${name}"`).join(' or ')}, which the API user does not have`,
-      headers: { 'www-authenticate': challenge },
-    });
+    throw forbidden([permission, ...others]);
   }
 }

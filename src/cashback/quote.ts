@@ -156,12 +156,19 @@ export interface Quote {
  * Quotes an order that is completed at an instant.
  *
  * @param balance what the customer can spend; null without a customer.
+ * @param soldAt when it was sold, if the sale arrived late.
  */
-export function quote(order: PaidOrder, policy: Policy, balance: Spendable | null, completedAt: Date): Quote {
+export function quote(
+  order: PaidOrder,
+  policy: Policy,
+  balance: Spendable | null,
+  completedAt: Date,
+  soldAt?: Date,
+): Quote {
   return {
     maximum: redeemableMaximum(order, balance && { ...balance, heldCents: 0 }, policy),
     earned: cashbackToReceive(order, policy),
-    validity: validityOf(policy, completedAt),
+    validity: validityOf(policy, completedAt, soldAt),
   };
 }
 

@@ -10,14 +10,17 @@ export interface Validity {
 /**
  * Returns when the cashback of an order can be spent: from the beginning of the day `releaseDays` after the day of
  * completion, but never before completion, for `validityDays` days.
+ *
+ * @param soldAt when it was sold, if the sale arrived late: its day counts. The cashback can be spent at least through
+ *   the day of completion.
  */
-export function validityOf(policy: Policy, completedAt: Date): Validity {
-  const availableOn = addDays(dayOf(completedAt, policy.timeZone), policy.releaseDays);
-  const start = startOfDay(availableOn, policy.timeZone);
-  return {
-    availableAt: start < completedAt ? completedAt : start,
-    expiresAt: startOfDay(addDays(availableOn, policy.validityDays), policy.timeZone),
-  };
+export function validityOf(policy: Policy, completedAt: Date, soldAt = completedAt): Validity {
+  const { timeZone, releaseDays, validityDays } = policy;
+  const availableOn = addDays(dayOf(soldAt, timeZone), releaseDays);
+  const start = startOfDay(availableOn, timeZone);
+  const end = startOfDay(addDays(availableOn, validityDays), timeZone);
+  const tomorrow = startOfDay(addDays(dayOf(completedAt, timeZone), 1), timeZone);
+  return { availableAt: start < completedAt ? completedAt : start, expiresAt: end < tomorrow ? tomorrow : end };
 }
 
 /** Returns when cashback that is available from an instant expires: after `validityDays` days, that day included. */

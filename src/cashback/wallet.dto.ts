@@ -240,6 +240,10 @@ export class EntryDto {
   @ApiProperty({ type: String, nullable: true, example: 'PED-1001' })
   readonly order_external_id!: string | null;
 
+  /** When that order was sold, if it arrived with its `sold_at`. */
+  @ApiProperty({ type: String, format: 'date-time', nullable: true, example: null })
+  readonly sold_at!: Date | null;
+
   /** The refund that the entry belongs to, if any. An `expire` belongs to none, also if a refund writes it. */
   @ApiId({ nullable: true })
   readonly refund_id!: string | null;
@@ -371,12 +375,14 @@ const OF_GRANT: readonly EntryKind[] = ['grant', 'void'];
 export function toEntryDto(entry: EntryLine, credit: Credit | undefined, names: ExternalNames): EntryDto {
   const { orders, refunds, grants, debits } = names;
   const { kind, orderId, refundId, debitId, creditId, lines = 1 } = entry;
+  const order = orders.get(orderId ?? '');
   const grant = grants.get(creditId ?? '');
   const debit = debits.get(debitId ?? '');
   const reasoned = OF_GRANT.includes(kind) ? grant : kind === 'debit' ? debit : undefined;
   return {
     ...present(entry, 'seq', 'kind', 'amountCents', 'balanceCents', 'debtCents', 'orderId'),
-    order_external_id: orders.get(orderId ?? '') ?? null,
+    order_external_id: order?.externalId ?? null,
+    sold_at: order?.soldAt ?? null,
     refund_id: refundId,
     refund_external_id: refunds.get(refundId ?? '')?.externalId ?? null,
     debit_id: debitId,
@@ -415,7 +421,8 @@ function toSourceDto(credit: Credit, names: ExternalNames): CreditSourceDto {
   }
   if (orderId === null)
     return { type: 'grant', id, external_id: names.grants.get(id)?.externalId ?? id, reason, return: false };
-  return { type: 'order', id: orderId, external_id: names.orders.get(orderId) ?? orderId, reason: null, return: false };
+  const external_id = names.orders.get(orderId)?.externalId ?? orderId;
+  return { type: 'order', id: orderId, external_id, reason: null, return: false };
 }
 
 /** The columns of the list as CSV. */

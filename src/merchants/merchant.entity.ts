@@ -1,5 +1,5 @@
-import { Column, Entity, ForeignKey, Index } from 'typeorm';
-import { InstantColumn, PrimaryId } from '../platform/database/columns.js';
+import { Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
+import { ByColumn, InstantColumn, PrimaryId, TextColumn } from '../platform/database/columns.js';
 import { type Policy, policyTransformer } from './policy.js';
 
 /** A merchant's feed of events: which are kept. Its row is the lock for their numbers. */
@@ -57,4 +57,29 @@ export class Merchant {
 
   @InstantColumn('created_at')
   createdAt!: Date;
+}
+
+/** A version of a merchant's own rules, which campaigns change for some days. The latest one is the merchant's policy. */
+@Entity('policy_bases')
+export class PolicyBase {
+  @PrimaryId('merchant_id')
+  @ForeignKey(() => Merchant, { name: 'fk_policy_bases_merchant' })
+  merchantId!: string;
+
+  /** From 1 without gaps. */
+  @PrimaryColumn({ name: 'version', type: 'int' })
+  version!: number;
+
+  @Column({ name: 'policy', type: 'json', transformer: policyTransformer })
+  policy!: Policy;
+
+  /** Since when it holds. */
+  @InstantColumn('stored_at')
+  storedAt!: Date;
+
+  @ByColumn('stored_by')
+  storedBy!: string;
+
+  @TextColumn('reason', 500)
+  reason!: string | null;
 }

@@ -1,33 +1,45 @@
 import { Injectable } from '@nestjs/common';
-import { type EntityManager, IsNull, MoreThanOrEqual } from 'typeorm';
+import { isDeepStrictEqual } from 'node:util';
+import { type EntityManager, LessThanOrEqual, MoreThanOrEqual } from 'typeorm';
 import { type TimeZones } from '../platform/database/reads.js';
 import { Config } from '../platform/config/config.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
+import { memberOf } from '../platform/values/names.js';
+import { OPERATOR } from '../platform/values/caller.js';
 import { newId } from '../platform/values/ids.js';
-import { notFound, type Problem, validationFailed } from '../platform/values/problem.js';
+import { formatRate } from '../platform/values/money.js';
+import { type Fault, notFound, Problem, validationFailed } from '../platform/values/problem.js';
 import { Clock, dayOf } from '../platform/values/time.js';
-import { EventFeed, LedgerPosition, Merchant } from './merchant.entity.js';
 import {
-  dated,
+  type Campaign,
   type DatedVersion,
-  inAMinute,
-  policyAt,
+  findCampaigns,
   type PolicyChanges,
-  PolicyVersion,
-} from './policy-version.entity.js';
-import { type Policy, policyFrom } from './policy.js';
+  type RulesInForce,
+  rulesInForce,
+} from './campaign.entity.js';
+import { EventFeed, LedgerPosition, Merchant, PolicyBase } from './merchant.entity.js';
+import { type Policy, policyFrom, RULES } from './policy.js';
 
 const POLICY_MAX_AGE_MS = 1000;
 
 const POLICIES_KEPT = 1000;
 
-/** A merchant's policy, and the rules for some days that are not over, earliest first. */
+/** A merchant's own rules with their version, and the campaigns that are not over, earliest first. */
 export interface Rules {
   policy: Policy;
-  versions: DatedVersion[];
+  version: number;
+  campaigns: Campaign[];
 }
 
-export type Days = Pick<PolicyVersion, 'fromDay' | 'throughDay'>;
+/** Who changes rules, why, and the versions that they allow to change; undefined allows any. */
+export interface RulesOrigin {
+  by: string;
+  reason: string | null;
+  versions?: readonly string[] | undefined;
+}
+
+const BY_OPERATOR: RulesOrigin = { by: OPERATOR, reason: null };
 
 @Injectable()
 export class MerchantsService implements TimeZones {
@@ -49,6 +61,7 @@ export class MerchantsService implements TimeZones {
       const merchantId = merchant.id;
       await manager.insert(EventFeed, { merchantId, lastSequence: 0, oldestSequence: 1, keptSince: now });
       await manager.insert(LedgerPosition, { merchantId, summedUntil: new Date(0), dueAt: now });
+      await insertBase(manager, merchant, now, BY_OPERATOR);
     });
     return { ...merchant, policy: this.#inForce(merchant.policy) };
   }
@@ -62,68 +75,84 @@ export class MerchantsService implements TimeZones {
   }
 
   /**
-   * Existing orders keep their policy.
+   * Changes a merchant, or its own rules. Existing orders keep their policy.
    *
-   * @throws Problem validation_failed for another time zone after the first entry of the ledger.
+   * @returns the merchant, and whether it was so before.
+   * @throws Problem not_found; policy_changed; validation_failed if two rules contradict each other, and for another
+   *   time zone after the first entry of the ledger.
    */
-  async set(id: string, changes: { name?: string; policy: Partial<Policy> }): Promise<Merchant> {
+  set(
+    id: string,
+    changes: { name?: string; policy: Partial<Policy> },
+    origin: RulesOrigin = BY_OPERATOR,
+  ): Promise<{ merchant: Merchant; replayed: boolean }> {
+    return this.changing(id, async (manager, merchant, now) => {
+      const { timeZone } = changes.policy;
+      if (timeZone !== undefined && timeZone !== merchant.policy.timeZone) await refuseAfterFirstEntry(manager, id);
+      const changed = changedRules(changes.policy, merchant.policy);
+      const isNamed = changes.name !== undefined && changes.name !== merchant.name;
+      const replayed = !isNamed && changed.length === 0;
+      if (replayed) return { merchant, replayed };
+      refuseVersion(merchant.policyVersion, origin.versions);
+      if (origin.by !== OPERATOR) refuseAboveCeilings(changes.policy, merchant.policy, changed);
+      merchant.name = changes.name ?? merchant.name;
+      merchant.policy = { ...merchant.policy, ...changes.policy };
+      refuseContradiction(merchant.policy, changed);
+      if (changed.length > 0) {
+        merchant.policyVersion += 1;
+        await insertBase(manager, merchant, now, origin);
+      }
+      const { name, policy, policyVersion } = merchant;
+      await manager.update(Merchant, { id }, { name, policy, policyVersion });
+      return { merchant, replayed };
+    });
+  }
+
+  /** Changes what belongs to a merchant's rules, while its row is locked. @throws Problem not_found. */
+  async changing<T>(
+    id: string,
+    change: (manager: EntityManager, merchant: Merchant, now: Date) => Promise<T>,
+  ): Promise<T> {
     const changed = await this.unitOfWork.transaction(async (manager) => {
       const merchant = await manager.findOne(Merchant, { where: { id }, lock: { mode: 'pessimistic_write' } });
       if (merchant === null) throw notFound('no merchant has this ID');
-      const { timeZone } = changes.policy;
-      if (timeZone !== undefined && timeZone !== merchant.policy.timeZone) await refuseAfterFirstEntry(manager, id);
-      merchant.name = changes.name ?? merchant.name;
-      merchant.policy = { ...merchant.policy, ...changes.policy };
-      refuseContradiction(merchant.policy);
-      await manager.update(Merchant, { id }, { name: merchant.name, policy: merchant.policy });
-      return merchant;
+      return change(manager, merchant, this.clock.now(id));
     });
     this.#rules.delete(id);
     return changed;
   }
 
-  /**
-   * Stores rules for some days, in place of those that have exactly these days. Rules that have begun end in a minute,
-   * when those that replace them begin.
-   *
-   * @param changes undefined removes them.
-   * @throws Problem not_found; validation_failed if the days are over or overlap with others.
-   */
-  async setVersion(id: string, days: Days, changes: PolicyChanges | undefined): Promise<PolicyVersion> {
-    const now = this.clock.now(id);
-    const version = await this.unitOfWork.transaction(async (manager) => {
-      const merchant = await manager.findOne(Merchant, { where: { id }, lock: { mode: 'pessimistic_write' } });
-      if (merchant === null) throw notFound('no merchant has this ID');
-      const { policy } = merchant;
-      const stored = await manager.findBy(PolicyVersion, { merchantId: id, endedAt: IsNull() });
-      const replaced = replacedBy(
-        days,
-        stored.map((other) => dated(other, policy.timeZone)),
-        now,
-      );
-      if (replaced === undefined && changes === undefined) throw notFound('no dated rules have these days');
-      if (replaced === undefined && days.fromDay < dayOf(now, policy.timeZone))
-        throw wrongDays('must be today or later');
-      refuseContradiction({ ...policy, ...changes });
-      if (replaced !== undefined) await end(manager, replaced, now);
-      const row = { merchantId: id, ...days, changes: changes ?? replaced!.changes, storedAt: now, endedAt: null };
-      if (changes !== undefined) await manager.insert(PolicyVersion, row);
-      return row;
-    });
-    this.#rules.delete(id);
-    return version;
-  }
-
   /** They can be up to a second old if another process changed them. */
   async rulesOf(id: string, now = this.clock.now(id)): Promise<Rules> {
-    const { policy, versions } = await this.#rulesOf(id);
-    return { policy, versions: versions.filter(({ endsAt }) => endsAt > now) };
+    const { campaigns, ...rules } = await this.#rulesOf(id);
+    return { ...rules, campaigns: campaigns.filter((campaign) => campaign.statusAt(now) !== 'over') };
   }
 
-  /** The policy for new orders of an instant. It can be up to a second old if another process changed it. */
-  async policyOf(id: string, at = this.clock.now(id)): Promise<Policy> {
-    const { policy, versions } = await this.#rulesOf(id);
-    return policyAt(policy, versions, at);
+  /** The policy for new orders now. It can be up to a second old if another process changed it. */
+  async policyOf(id: string): Promise<Policy> {
+    return (await this.rulesNow(id)).policy;
+  }
+
+  /** The rules for new orders of this moment. They can be up to a second old if another process changed them. */
+  async rulesNow(id: string, now = this.clock.now(id)): Promise<RulesInForce> {
+    const { policy, campaigns } = await this.#rulesOf(id);
+    return rulesInForce(policy, versionsOf(campaigns), now);
+  }
+
+  /** The rules as they stood at an earlier instant; before the first ones, those. The time zone is the current one. */
+  async rulesAt(id: string, at: Date): Promise<RulesInForce> {
+    const { timeZone, documentCheckDigits } = (await this.#rulesOf(id)).policy;
+    return this.unitOfWork.snapshot(async (manager) => {
+      const [before, day] = [LessThanOrEqual(at), dayOf(at, timeZone)];
+      const base =
+        (await manager.findOne(PolicyBase, {
+          where: { merchantId: id, storedAt: before },
+          order: { version: 'DESC' },
+        })) ?? (await manager.findOneByOrFail(PolicyBase, { merchantId: id, version: 1 }));
+      const days = { fromDay: LessThanOrEqual(day), throughDay: MoreThanOrEqual(day) };
+      const campaigns = await findCampaigns(manager, { merchantId: id, timeZone }, days);
+      return rulesInForce({ ...base.policy, timeZone, documentCheckDigits }, versionsOf(campaigns), at);
+    });
   }
 
   async timeZoneOf(id: string): Promise<string> {
@@ -146,14 +175,14 @@ export class MerchantsService implements TimeZones {
   }
 
   async #read(id: string): Promise<Rules> {
-    const { policy: own } = await this.get(id);
+    const { policy: own, policyVersion: version } = await this.get(id);
     const policy = this.#inForce(own);
-    const today = dayOf(this.clock.now(id), policy.timeZone);
-    const where = { merchantId: id, throughDay: MoreThanOrEqual(today) };
-    const versions = await this.unitOfWork.statement((manager) =>
-      manager.find(PolicyVersion, { where, order: { fromDay: 'ASC' } }),
+    const { timeZone } = policy;
+    const throughDay = MoreThanOrEqual(dayOf(this.clock.now(id), timeZone));
+    const campaigns = await this.unitOfWork.statement((manager) =>
+      findCampaigns(manager, { merchantId: id, timeZone }, { throughDay }),
     );
-    return { policy, versions: versions.map((version) => dated(version, policy.timeZone)) };
+    return { policy, version, campaigns };
   }
 
   /** What the operator requires of all merchants holds, too. */
@@ -168,38 +197,23 @@ export class MerchantsService implements TimeZones {
   }
 }
 
-/**
- * Returns the rules that have these days and are not over.
- *
- * @throws Problem validation_failed if the days overlap with those of others.
- */
-function replacedBy(
-  { fromDay, throughDay }: Days,
-  stored: readonly DatedVersion[],
-  now: Date,
-): DatedVersion | undefined {
-  if (throughDay < fromDay) throw wrongDays('must not be after through');
-  const others = stored.filter(
-    (other) => other.endsAt > now && other.fromDay <= throughDay && fromDay <= other.throughDay,
-  );
-  const other = others.find((one) => one.fromDay !== fromDay || one.throughDay !== throughDay);
-  if (other !== undefined)
-    throw wrongDays(`overlaps with the rules from ${other.fromDay} through ${other.throughDay}; remove those first`);
-  return others[0];
-}
+const versionsOf = (campaigns: readonly Campaign[]): DatedVersion[] => campaigns.flatMap(({ versions }) => versions);
 
-/** What has not begun is forgotten. */
-async function end(
+async function insertBase(
   manager: EntityManager,
-  { merchantId, fromDay, storedAt, beginsAt }: DatedVersion,
-  now: Date,
+  { id: merchantId, policy, policyVersion: version }: Merchant,
+  storedAt: Date,
+  { by: storedBy, reason }: RulesOrigin,
 ): Promise<void> {
-  const key = { merchantId, fromDay, storedAt };
-  if (beginsAt > now) await manager.delete(PolicyVersion, key);
-  else await manager.update(PolicyVersion, key, { endedAt: inAMinute(now) });
+  await manager.insert(PolicyBase, { merchantId, version, policy, storedAt, storedBy, reason });
 }
 
-const wrongDays = (detail: string): Problem => validationFailed([{ pointer: '/from', detail }]);
+function refuseVersion(version: number, allowed: readonly string[] | undefined): void {
+  if (allowed === undefined || allowed.includes(String(version))) return;
+  throw new Problem('policy_changed', {
+    detail: `the rules are at version ${version}: If-Match does not name "${version}" (a weak tag never matches)`,
+  });
+}
 
 /** The sums of the ledger are by local day. The lock waits for an entry that is not yet committed. */
 async function refuseAfterFirstEntry(manager: EntityManager, merchantId: string): Promise<void> {
@@ -209,8 +223,48 @@ async function refuseAfterFirstEntry(manager: EntityManager, merchantId: string)
   throw validationFailed([{ pointer: '/time_zone', detail }]);
 }
 
-function refuseContradiction({ orderTtlMinutes, maxOrderTtlMinutes }: Policy): void {
-  if (orderTtlMinutes <= maxOrderTtlMinutes) return;
-  const detail = `must not be above max_order_ttl_minutes, which is ${maxOrderTtlMinutes}`;
-  throw validationFailed([{ pointer: '/order_ttl_minutes', detail }]);
+/** Returns the names of the rules that would have other values. */
+export const changedRules = (changes: PolicyChanges, policy: Policy): (keyof Policy)[] =>
+  (Object.keys(changes) as (keyof Policy)[]).filter((name) => !isDeepStrictEqual(changes[name as never], policy[name]));
+
+/** @param place of the members in the request. @throws Problem validation_failed. */
+export function refuseAboveCeilings(
+  changes: PolicyChanges,
+  policy: Policy,
+  changed: readonly (keyof Policy)[],
+  place = '',
+): void {
+  const faults = changed.flatMap((name): Fault[] => {
+    const { ceiling } = RULES[name] as { ceiling?: 'earnRateCeilingBps' | 'redeemShareCeilingBps' };
+    const value = changes[name as keyof PolicyChanges];
+    if (ceiling === undefined || value === null || value === undefined) return [];
+    const rates = Object.values(typeof value === 'object' ? value : [value]) as number[];
+    if (rates.every((rate) => rate <= policy[ceiling])) return [];
+    const detail = `must be at most ${formatRate(policy[ceiling])}, the ${memberOf(ceiling)}, which only the operator sets`;
+    return [{ pointer: `${place}/${memberOf(name)}`, detail }];
+  });
+  if (faults.length > 0) throw validationFailed(faults);
+}
+
+/** The first of two must not be above the second. */
+const BOUNDS = [
+  ['orderTtlMinutes', 'maxOrderTtlMinutes'],
+  ['lateSaleDays', 'releaseDays'],
+] as const;
+
+/**
+ * @param changed what a request sets: errors name it.
+ * @param place of the members in the request.
+ * @throws Problem validation_failed if two rules contradict each other.
+ */
+export function refuseContradiction(policy: Policy, changed: readonly (keyof Policy)[] = [], place = ''): void {
+  const faults = BOUNDS.flatMap(([low, high]): Fault[] => {
+    if (policy[low] <= policy[high]) return [];
+    const [name, other, must] =
+      changed.includes(high) && !changed.includes(low) ? [high, low, 'not be below'] : [low, high, 'not be above'];
+    return [
+      { pointer: `${place}/${memberOf(name)}`, detail: `must ${must} ${memberOf(other)}, which is ${policy[other]}` },
+    ];
+  });
+  if (faults.length > 0) throw validationFailed(faults);
 }

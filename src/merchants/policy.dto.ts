@@ -1,9 +1,13 @@
 import { type Type } from '@nestjs/common';
-import { ApiProperty, OmitType, PartialType } from '@nestjs/swagger';
+import { isDeepStrictEqual } from 'node:util';
+import { ApiProperty, PartialType, PickType } from '@nestjs/swagger';
 import { IsOptional, isTimeZone } from 'class-validator';
-import { memberOf, type Presented } from '../platform/http/present.js';
-import { moneyFault, rule } from '../platform/http/validators.js';
-import { InOrder } from '../platform/openapi/decorators.js';
+import { type ByDto, byOf } from '../platform/http/by.dto.js';
+import { PageOf } from '../platform/http/page-query.dto.js';
+import { type Presented } from '../platform/http/present.js';
+import { Nullable } from '../platform/http/to-dto.js';
+import { IsText, moneyFault, rule } from '../platform/http/validators.js';
+import { ApiId, InOrder } from '../platform/openapi/decorators.js';
 import {
   AMOUNT_PATTERN,
   formatMoney,
@@ -12,9 +16,12 @@ import {
   parseRate,
   RATE_PATTERN,
 } from '../platform/values/money.js';
+import { memberOf } from '../platform/values/names.js';
 import { type FaultOf, textFault } from '../platform/values/texts.js';
-import { type DatedVersion } from './policy-version.entity.js';
-import { isSamePaymentMethod, type Policy, type Rule, RULE_ENTRIES } from './policy.js';
+import { type DatedVersion } from './campaign.entity.js';
+import { type PolicyBase } from './merchant.entity.js';
+import { type Rules } from './merchants.service.js';
+import { BASE_RULES, CAMPAIGN_RULES, isSamePaymentMethod, type Policy, type Rule, RULE_ENTRIES } from './policy.js';
 
 /** How callers write and read the values of a kind of rules. */
 interface Kind {
@@ -106,11 +113,18 @@ for (const [name, rule] of RULE_ENTRIES) {
 @InOrder()
 export class PolicyDto extends RulesDto {}
 
-/** Lets callers send rules: validates each member of a DTO that is named like a rule. All are optional. */
-export function AcceptsRules(): ClassDecorator {
+/**
+ * Lets callers send rules: validates each member of a DTO that is named like one of them. All are optional; null turns
+ * off what can be off.
+ */
+export function AcceptsRules(rules: readonly (readonly [keyof Policy, Rule])[] = RULE_ENTRIES): ClassDecorator {
   return ({ prototype }) => {
-    for (const [name, { kind, ...of }] of RULE_ENTRIES)
-      for (const decorate of [IsOptional(), rule(`is_${memberOf(name)}`, KINDS[kind].faultOf({ kind, ...of }))])
+    for (const [name, { kind, ...of }] of rules)
+      for (const decorate of [
+        IsOptional(),
+        rule(`is_${memberOf(name)}`, KINDS[kind].faultOf({ kind, ...of })),
+        ...(of.default === null ? [Nullable()] : []),
+      ])
         decorate(prototype as object, memberOf(name));
   };
 }
@@ -119,7 +133,7 @@ export function AcceptsRules(): ClassDecorator {
 export function readRules(given: Partial<Members>): Partial<Policy> {
   const sent = RULE_ENTRIES.flatMap(([name, { kind }]) => {
     const value: unknown = given[memberOf(name)];
-    return value === undefined ? [] : [[name, KINDS[kind].read(value as never)]];
+    return value === undefined ? [] : [[name, value === null ? null : KINDS[kind].read(value as never)]];
   });
   return Object.fromEntries(sent) as Partial<Policy>;
 }
@@ -130,13 +144,34 @@ const toMembers = (rules: Partial<Policy>): Partial<Members> =>
     RULE_ENTRIES.flatMap(([name, rule]) => (name in rules ? [[memberOf(name), show(rule, rules[name])]] : [])),
   );
 
-/** What is different on some days. */
-@InOrder(PolicyDto)
-export class PolicyChangesDto extends PartialType(OmitType(PolicyDto, ['time_zone', 'document_check_digits'])) {}
+const membersOf = (rules: readonly (readonly [keyof Policy, Rule])[]) => rules.map(([name]) => memberOf(name));
 
-/** The days that have rules of their own. */
+/** What is different on the days of a campaign. */
+@AcceptsRules(CAMPAIGN_RULES)
+@InOrder(PolicyDto)
+export class CampaignRulesDto extends PartialType(PickType(PolicyDto, membersOf(CAMPAIGN_RULES))) {}
+
+/** What to change of the rules that hold without a campaign, and why. */
+@AcceptsRules(BASE_RULES)
+@InOrder(PolicyDto, 'reason')
+export class ChangePolicyDto extends PartialType(PickType(PolicyDto, membersOf(BASE_RULES))) {
+  /**
+   * Why, for the history of the rules: at most 500 characters.
+   * @example "Christmas rates"
+   */
+  @IsText('reason', 500)
+  readonly reason!: string;
+}
+
+/** A campaign, as `GET /policy` names it. */
 @InOrder()
-export class CampaignDto {
+export class CampaignDaysDto {
+  @ApiId()
+  readonly id!: string;
+
+  /** @example "Black Friday" */
+  readonly name!: string;
+
   /**
    * The first day, in the merchant's time zone.
    * @example "2026-11-27"
@@ -152,34 +187,95 @@ export class CampaignDto {
   readonly through!: string;
 }
 
-/** Rules for some days to come. */
-@InOrder(CampaignDto)
-export class UpcomingPolicyDto extends CampaignDto {
-  /** When they begin: at the beginning of the first day or, if they were stored later, a minute after that. */
+/** A campaign that is to come. */
+@InOrder(CampaignDaysDto)
+export class UpcomingCampaignDto extends CampaignDaysDto {
+  /** When it begins: at the beginning of the first day or, if it was stored later, a minute after that. */
   readonly begins_at!: Date;
 
   /** Only what is different. */
-  readonly changes!: PolicyChangesDto;
+  readonly rules!: CampaignRulesDto;
 }
 
-/** The rules for new orders now, why they hold, and the rules for days to come. */
+/** The rules for new orders now, why they hold, and the campaigns to come. */
 export class CurrentPolicyDto extends PolicyDto {
-  /** The campaign whose rules hold now, with its days; null if no day of a campaign is now. */
-  readonly campaign!: CampaignDto | null;
+  /** The version of `base`, for the `If-Match` of `PATCH /policy`. */
+  @ApiProperty({ type: 'integer', minimum: 1, example: 1 })
+  readonly version!: number;
+
+  /** The campaign whose rules hold now; null if none does. */
+  @ApiProperty({ type: CampaignDaysDto, nullable: true })
+  readonly campaign!: CampaignDaysDto | null;
 
   /** The rules that hold without a campaign. */
   readonly base!: PolicyDto;
 
-  readonly upcoming!: UpcomingPolicyDto[];
+  readonly upcoming!: UpcomingCampaignDto[];
 }
 
-/** Builds the response for rules of days to come: only what is different. */
-export const toUpcomingDto = ({ fromDay, throughDay, beginsAt, changes }: DatedVersion): UpcomingPolicyDto => ({
-  from: fromDay,
-  through: throughDay,
-  begins_at: beginsAt,
-  changes: toMembers(changes),
+/** Some of the rules. */
+@InOrder(PolicyDto)
+export class RulesSetDto extends PartialType(PolicyDto) {}
+
+/** A version of the rules that hold without a campaign. */
+@InOrder()
+export class PolicyVersionDto {
+  /** From 1 without gaps. */
+  @ApiProperty({ type: 'integer', minimum: 1, example: 2 })
+  readonly version!: number;
+
+  /** Since when it holds. */
+  readonly since!: Date;
+
+  readonly by!: ByDto;
+
+  /** Null for a change by the operator without a reason. */
+  @ApiProperty({ type: String, nullable: true, example: 'Christmas rates' })
+  readonly reason!: string | null;
+
+  /** What is different from the version before; all rules of the first version. */
+  readonly changes!: RulesSetDto;
+}
+
+/** A page of versions, newest first. */
+export class PolicyHistoryDto extends PageOf(PolicyVersionDto) {}
+
+export const toDaysDto = ({ id, name, fromDay: from, throughDay: through }: DatedVersion): CampaignDaysDto => ({
+  ...{ id, name, from, through },
 });
+
+/** Builds the response for rules: only those that there are. */
+export const toRulesDto = (rules: Partial<Policy>): CampaignRulesDto => toMembers(rules);
 
 /** Builds the response for a policy. */
 export const toPolicyDto = (policy: Policy): PolicyDto => toMembers(policy) as Members;
+
+/** Builds the response for the rules of an instant. */
+export function toCurrentDto({ policy, version, campaigns }: Rules, now: Date): CurrentPolicyDto {
+  const versions = campaigns.flatMap((campaign) => campaign.versions);
+  const running = versions.find(({ beginsAt, endsAt }) => beginsAt <= now && now < endsAt);
+  const upcoming = campaigns.filter((campaign) => campaign.statusAt(now) === 'upcoming');
+  return {
+    ...toPolicyDto({ ...policy, ...running?.changes }),
+    version,
+    campaign: running === undefined ? null : toDaysDto(running),
+    base: toPolicyDto(policy),
+    upcoming: upcoming.map(({ latest }) => {
+      return { ...toDaysDto(latest), begins_at: latest.beginsAt, rules: toRulesDto(latest.changes) };
+    }),
+  };
+}
+
+const changesOf = (before: Policy, policy: Policy): Partial<Policy> =>
+  Object.fromEntries(
+    Object.entries(policy).filter(([name, value]) => !isDeepStrictEqual(value, before[name as never])),
+  );
+
+/** @param before undefined for the first version. */
+export function toVersionDto(
+  { version, policy, storedAt, storedBy, reason }: PolicyBase,
+  before: PolicyBase | undefined,
+): PolicyVersionDto {
+  const changed = before === undefined ? policy : changesOf(before.policy, policy);
+  return { version, since: storedAt, by: byOf(storedBy), reason, changes: toRulesDto(changed) };
+}

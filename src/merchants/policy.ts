@@ -17,8 +17,12 @@ export interface Rule {
   says: string;
   /** The least and the most of an integer. */
   range?: readonly [number, number];
-  /** Whether the rules of some days can change it; by default, they can. */
+  /** Whether only the operator sets it: over HTTP, neither the base nor a campaign can change it. */
+  isOperators?: true;
+  /** Whether campaigns can change it; by default, they can change what is not the operator's alone. */
   isDated?: false;
+  /** The rule below which it stays if it is set over HTTP. */
+  ceiling?: string;
 }
 
 /**
@@ -26,11 +30,17 @@ export interface Rule {
  * its creation, so only rules of cashback belong here; other settings are columns of `Merchant`.
  */
 export const RULES = {
-  earnRateBps: { kind: 'rate', default: 500, says: 'Share of the paid amount that is earned as cashback.' },
+  earnRateBps: {
+    kind: 'rate',
+    default: 500,
+    says: 'Share of the paid amount that is earned as cashback.',
+    ceiling: 'earnRateCeilingBps',
+  },
   earnRatesByPaymentMethod: {
     kind: 'rates',
     default: {},
     says: 'Rates that replace `earn_rate` for single payment methods, by `payment_methods[].id`, ignoring ASCII case. "0.00"\nexcludes a method.',
+    ceiling: 'earnRateCeilingBps',
   },
   earnMinimumTotalCents: { kind: 'money', default: 0, says: 'Orders below this total earn nothing.' },
   earnMaximumCents: {
@@ -42,11 +52,13 @@ export const RULES = {
     kind: 'rate',
     default: null,
     says: "The share of an order's eligible total that it can ask to earn (`earn_amount`); null if it cannot.",
+    ceiling: 'earnRateCeilingBps',
   },
   redeemShareBps: {
     kind: 'rate',
     default: 5000,
     says: "Maximum share of an order's eligible total that can be redeemed.",
+    ceiling: 'redeemShareCeilingBps',
   },
   redeemMinimumTotalCents: {
     kind: 'money',
@@ -83,23 +95,44 @@ export const RULES = {
     kind: 'money',
     default: 100_000,
     says: 'The most that `POST /grants` grants at once, in BRL.',
+    isOperators: true,
   },
   grantDailyMaximumCents: {
     kind: 'money',
     default: 500_000,
     says: "The most that an API user grants in a day of the merchant's time zone, in BRL. All together grant at most four\ntimes as much.",
+    isOperators: true,
   },
   timeZone: {
     kind: 'time_zone',
     default: 'America/Sao_Paulo',
     says: 'The IANA time zone in which calendar days begin.',
-    isDated: false,
+    isOperators: true,
   },
   documentCheckDigits: {
     kind: 'flag',
     default: false,
     says: 'Whether a new customer needs a document with correct check digits. The operator can decide it for all merchants.',
     isDated: false,
+  },
+  lateSaleDays: {
+    kind: 'integer',
+    default: 0,
+    range: [0, 7],
+    says: 'How many days ago a sale can have happened that arrives now (`sold_at`): at most `release_days`. 0 if none can.',
+    isOperators: true,
+  },
+  earnRateCeilingBps: {
+    kind: 'rate',
+    default: 2000,
+    says: 'The highest rate that `PATCH /policy` and campaigns can set, also for a payment method and for `earn_rate_maximum`.',
+    isOperators: true,
+  },
+  redeemShareCeilingBps: {
+    kind: 'rate',
+    default: 5000,
+    says: 'The highest `redeem_share` that `PATCH /policy` and campaigns can set.',
+    isOperators: true,
   },
 } as const satisfies Record<string, Rule>;
 
@@ -112,6 +145,10 @@ export type Policy = {
 
 /** The rules with their names, in order. */
 export const RULE_ENTRIES = Object.entries(RULES) as [keyof Policy, Rule][];
+
+/** The rules that `PATCH /policy` can change, and those that campaigns can. */
+export const BASE_RULES = RULE_ENTRIES.filter(([, { isOperators }]) => !isOperators);
+export const CAMPAIGN_RULES = BASE_RULES.filter(([, { isDated }]) => isDated !== false);
 
 export const DEFAULT_POLICY = Object.fromEntries(
   RULE_ENTRIES.map(([name, rule]) => [name, rule.default]),

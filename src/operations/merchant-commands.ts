@@ -1,9 +1,10 @@
 import { Command } from 'commander';
 import { type Merchant } from '../merchants/merchant.entity.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
-import { type PolicyVersion } from '../merchants/policy-version.entity.js';
+import { type CampaignVersion } from '../merchants/campaign.entity.js';
+import { CampaignsService, withRates } from '../merchants/campaigns.service.js';
 import { type Policy, type Rule, RULE_ENTRIES } from '../merchants/policy.js';
-import { memberOf } from '../platform/http/present.js';
+import { memberOf } from '../platform/values/names.js';
 import { runChange, runWithServices } from './application.js';
 import {
   day,
@@ -37,7 +38,8 @@ export function merchantCommands(): Command {
     .action((id: string) =>
       runWithServices(async (services) => {
         await services.get(MerchantsService).get(id);
-        printRows((await services.get(MerchantsService).rulesOf(id)).versions.map(versionOf));
+        const { campaigns } = await services.get(MerchantsService).rulesOf(id);
+        printRows(campaigns.map(({ latest }) => versionOf(latest)));
       }),
     );
   merchant
@@ -79,7 +81,7 @@ function addSet(merchant: Command): void {
       return setVersion(id, { from, through }, remove ? undefined : policy, name);
     const changes = { ...(name !== undefined && { name }), policy };
     return runChange('merchant set', { merchant_id: id, ...toJson(changes) }, async (services) =>
-      changeOf(await services.get(MerchantsService).set(id, changes)),
+      changeOf((await services.get(MerchantsService).set(id, changes)).merchant),
     );
   });
 }
@@ -94,12 +96,11 @@ function setVersion(
   if (fromDay === undefined || throughDay === undefined) throw new Error('--from and --through belong together');
   if (name !== undefined || policy?.timeZone !== undefined) throw new Error('--name and --time-zone have no days');
   if (policy !== undefined && Object.keys(policy).length === 0) throw new Error('name at least one rule, or --remove');
-  // A version with a general rate replaces all rates of methods.
-  const changes = policy?.earnRateBps === undefined ? policy : { earnRatesByPaymentMethod: {}, ...policy };
+  const changes = policy && withRates(policy);
   const days = { fromDay, throughDay };
   const details = { merchant_id: id, from: fromDay, through: throughDay, changes: changes && toJson(changes) };
   return runChange('merchant set', details, async (services) => {
-    const version = await services.get(MerchantsService).setVersion(id, days, changes);
+    const version = await services.get(CampaignsService).setDays(id, days, changes);
     const { merchant_id, from, through, ...stored } = versionOf(version);
     const result =
       changes === undefined
@@ -110,8 +111,9 @@ function setVersion(
 }
 
 /** The days have the names of the options, which are those of `GET /policy`. */
-function versionOf({ merchantId: merchant_id, fromDay: from, throughDay: through, ...version }: PolicyVersion): Row {
-  return { merchant_id, from, through, ...toJson(version) };
+function versionOf(version: CampaignVersion): Row {
+  const { merchantId: merchant_id, fromDay: from, throughDay: through, id, name, changes, storedAt, endedAt } = version;
+  return { merchant_id, from, through, ...toJson({ id, name, changes, storedAt, endedAt }) };
 }
 
 function changeOf(merchant: Merchant): { result: unknown; changed: Record<string, unknown> } {

@@ -6,7 +6,7 @@ import { rename, writeFile } from 'node:fs/promises';
 import { Gauge, Registry } from 'prom-client';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import { type Answer, Reads } from '../platform/database/reads.js';
-import { memberOf } from '../platform/http/present.js';
+import { memberOf } from '../platform/values/names.js';
 import { FREQUENT_CUSTOMERS, TOP_CUSTOMERS } from '../reports/customers.report.js';
 import { GRANTS_BY_USER } from '../reports/grants.report.js';
 import { LEDGER } from '../reports/ledger.report.js';

@@ -43,19 +43,24 @@ export interface RequestedOrder extends AmendableContent {
   externalId: string;
   document: string;
   requestedExpiresAt: Date | null;
+  /** When it was sold; null if the request does not say it. */
+  soldAt: Date | null;
 }
 
 /**
  * Reads a request whose members have been validated individually.
  *
- * @throws Problem payments_exceed_total.
+ * @throws Problem payments_exceed_total; validation_failed for a `sold_at` of an order that is not completed.
  */
 export function readOrder(request: CreateOrderDto): RequestedOrder {
+  if (request.sold_at !== undefined && request.complete === undefined)
+    throw validationFailed([{ pointer: '/sold_at', detail: 'belongs to a sale in one request: send complete, too' }]);
   return {
     externalId: request.external_id,
     document: request.document,
     ...readContent(request),
-    requestedExpiresAt: request.expires_at === undefined ? null : new Date(request.expires_at),
+    requestedExpiresAt: readInstant(request.expires_at),
+    soldAt: readInstant(request.sold_at),
   };
 }
 
@@ -81,6 +86,10 @@ export function readContent(request: OrderContentDto): AmendableContent {
     metadata: readMetadata(request.metadata),
   };
 }
+
+/** @returns null if the member is left out. */
+export const readInstant = (instant: string | undefined): Date | null =>
+  instant === undefined ? null : new Date(instant);
 
 /** @returns centavos; null if the member is left out. */
 export const readOptional = (amount: string | undefined): number | null =>
@@ -134,7 +143,7 @@ export function refusePaymentsAbove(
  * What decides whether a request is a replay, apart from its expiry. Its digest is stored, so a new member is appended,
  * and only where an order has it: an order that has none keeps the digest that it had.
  */
-export function contentOf(order: Omit<RequestedOrder, 'requestedExpiresAt'>) {
+export function contentOf(order: Omit<RequestedOrder, 'requestedExpiresAt' | 'soldAt'>) {
   return {
     external_id: order.externalId,
     document: order.document,
@@ -230,8 +239,6 @@ export interface Completion {
 export const NOTHING_YET = {
   status: 'pending',
   version: 1,
-  soldAt: null,
-  campaignId: null,
   finalPaymentMethods: null,
   heldCents: 0,
   lapsedCents: 0,

@@ -103,6 +103,7 @@ export const ORDER_COLUMNS: readonly Column[] = [
     'external_id',
     'created_at',
     'created_by.name',
+    'sold_at',
     'store',
     'document',
     'status',
@@ -124,5 +125,12 @@ export const ORDER_COLUMNS: readonly Column[] = [
     'cancelled_by.name',
     'cancel_reason',
   ] as const),
-  ...(['customer_changed_at', 'customer_changed_by.name', 'customer_change_reason', 'metadata', 'id'] as const),
+  ...([
+    'customer_changed_at',
+    'customer_changed_by.name',
+    'customer_change_reason',
+    'campaign_id',
+    'metadata',
+    'id',
+  ] as const),
 ];

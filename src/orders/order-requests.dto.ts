@@ -182,6 +182,15 @@ export class CreateOrderDto extends OrderContentDto {
   @IsOptional()
   @IsObjectOf(() => CompleteOrderDto)
   readonly complete?: CompleteOrderDto;
+
+  /**
+   * When it was sold, for a sale with `complete` that arrives late: the rules of that instant decide, and the dates of
+   * its cashback follow it. More than five minutes ago it needs the permission `late_sales`, and the rule
+   * `late_sale_days` says how far back it can be. An order that exists keeps its own rules.
+   */
+  @IsOptional()
+  @IsInstant()
+  readonly sold_at?: string;
 }
 
 /** The new content of a pending order. It replaces the whole content. */

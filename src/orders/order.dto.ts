@@ -268,6 +268,14 @@ export class OrderDto {
   })
   readonly operations!: OrderOperation[];
 
+  /** The campaign whose rules it has; null without one. */
+  @ApiId({ nullable: true })
+  readonly campaign_id!: string | null;
+
+  /** When it was sold, if the sale in one request said so. */
+  @ApiProperty({ type: String, format: 'date-time', nullable: true, example: null })
+  readonly sold_at!: Date | null;
+
   /** @example 2026-11-20T13:45:00.000Z */
   readonly created_at!: Date;
 
@@ -343,6 +351,8 @@ export function toOrderDto(order: Order, balance: Spendable, now: Date): OrderDt
     },
     refunded: { amount: formatMoney(refundedCents), amount_to_pay_back: formatMoney(refundedCents - returnedCents) },
     operations: operationsOf(order),
+    campaign_id: order.campaignId,
+    sold_at: order.soldAt,
     created_at: order.createdAt,
     created_by: byOf(order.createdBy),
     updated_at: order.updatedAt,

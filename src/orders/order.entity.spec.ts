@@ -27,10 +27,11 @@ const after = (ms: number): Date => new Date(+rows.now + ms);
 const wait = (ms: number): void => void (rows.now = after(ms));
 
 function anOrder(policy: Partial<Policy> = {}): Order {
-  const requested = { externalId: 'PED-1', document: rows.sums.document, requestedExpiresAt: null };
+  const requested = { externalId: 'PED-1', document: rows.sums.document, requestedExpiresAt: null, soldAt: null };
   const given = {
     merchantId: rows.sums.merchantId,
     policy: { ...DEFAULT_POLICY, ...policy },
+    campaignId: null,
     contentDigest: Buffer.alloc(32),
     createdBy: USER,
   };

@@ -50,6 +50,7 @@ import {
   type RequestedOrder,
   type SentRefund,
 } from './order-content.js';
+import { lateSince } from './late-sales.js';
 import { refuseLapsed, refuseOtherCompletion, refuseUncovered, requireVersion } from './order-refusals.js';
 import {
   COMPLETED_STATUSES,
@@ -195,7 +196,7 @@ export class Order {
   @InstantColumn('created_at')
   createdAt!: Date;
 
-  /** When it was sold, if that was before it arrived. */
+  /** When it was sold, if its request said so: it can have arrived late. */
   @InstantColumn('sold_at', { nullable: true })
   soldAt!: Date | null;
 
@@ -255,7 +256,7 @@ export class Order {
 
   static create(
     content: RequestedOrder,
-    given: Pick<Order, 'merchantId' | 'policy' | 'contentDigest' | 'createdBy'>,
+    given: Pick<Order, 'merchantId' | 'policy' | 'campaignId' | 'contentDigest' | 'createdBy'>,
     now: Date,
   ): Order {
     return Object.assign(new Order(), given, content, {
@@ -400,7 +401,7 @@ export class Order {
     if (sent.paymentMethods) refusePaymentsAbove(this.totalCents, sent.paymentMethods, redeemedCents);
     const finalPaymentMethods = sent.paymentMethods ?? null;
     const { earnedCents } = this.#earned(finalPaymentMethods ?? this.paymentMethods, redeemedCents);
-    const validity = validityOf(this.policy, wallet.now);
+    const validity = validityOf(this.policy, wallet.now, lateSince(this.soldAt, this.createdAt));
     const cause = this.#cause(origin.by);
     wallet.hold(cause, redeemedCents);
     wallet.redeem(cause);

@@ -58,6 +58,7 @@ export class OrdersController {
   @LocksRows('complete')
   @ApiCreated(OrderDto, 'The order in its current state')
   @ApiProblems.create(
+    'sold_too_long_ago',
     'validation_failed',
     'invalid_transition',
     'payments_exceed_total',
@@ -297,8 +298,9 @@ export class QuotesController {
     'earn_amount_exceeds_maximum',
     'redemption_below_minimum',
     'redemption_exceeds_maximum',
+    'sold_too_long_ago',
   )
-  createQuote(@MerchantId() merchantId: string, @Body() body: CreateQuoteDto): Promise<QuoteDto> {
-    return this.quotes.quote(merchantId, body);
+  createQuote(@CurrentCaller() caller: Caller, @Body() body: CreateQuoteDto): Promise<QuoteDto> {
+    return this.quotes.quote(caller, body);
   }
 }

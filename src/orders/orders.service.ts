@@ -6,11 +6,12 @@ import { MerchantsService } from '../merchants/merchants.service.js';
 import { type Shared, SharedStatements } from '../platform/database/shared.js';
 import { type Caller } from '../platform/values/caller.js';
 import { DomainEvents } from '../platform/values/domain-event.js';
-import { externalIdConflict, type Fault, notFound, Problem } from '../platform/values/problem.js';
+import { differing, externalIdConflict, type Fault, notFound, Problem } from '../platform/values/problem.js';
 import { Clock } from '../platform/values/time.js';
 import { type Written } from '../platform/values/written.js';
 import { newCustomerProblem } from '../cashback/new-customer.js';
 import { contentOf, differingExpiry, expiryProblem, readOrder, type RequestedOrder } from './order-content.js';
+import { rulesOfSale } from './late-sales.js';
 import { OrderLifecycleService } from './order-lifecycle.service.js';
 import { CreateOrderDto } from './order-requests.dto.js';
 import { type OrderDto, toOrderDto } from './order.dto.js';
@@ -50,17 +51,19 @@ export class OrdersService {
    * @returns the order in its current state.
    * @throws Problem payments_exceed_total; earn_amount_exceeds_maximum; external_id_conflict, which points to each
    *   member that differs; validation_failed for a document that a new customer cannot have; those of
-   *   `Order.complete`.
+   *   `Order.complete`; sold_too_long_ago and forbidden for a late sale.
    */
   async create(caller: Caller, request: CreateOrderDto): Promise<Written<OrderDto>> {
     const { merchantId, apiUserId: createdBy } = caller;
     const requested = readOrder(request);
     const createdAt = this.clock.now(merchantId);
-    const policy = await this.merchants.policyOf(merchantId, createdAt);
+    const { rules, refusal: ofSale } = await rulesOfSale(this.merchants, caller, requested.soldAt, createdAt);
+    const { policy, campaignId } = rules;
     const contentDigest = this.replays.digest(contentOf(requested));
-    const order = Order.create(requested, { merchantId, policy, contentDigest, createdBy }, createdAt);
+    const order = Order.create(requested, { merchantId, policy, campaignId, contentDigest, createdBy }, createdAt);
     const { requestedExpiresAt } = requested;
     let refusal =
+      ofSale ??
       newCustomerProblem(requested.document, policy) ??
       (requestedExpiresAt === null ? undefined : expiryProblem(requestedExpiresAt, policy, createdAt)) ??
       earnAmountProblem(requested, policy);
@@ -137,6 +140,8 @@ function refuseAmended(sent: RequestedOrder, existing: Order): void {
 function refuse(faults: readonly Fault[], sent: RequestedOrder, existing: Order): void {
   const isSameEligible = eligibleTotal(sent) === eligibleTotal(existing);
   const errors = faults.filter(({ pointer }) => !(isSameEligible && pointer === '/eligible_total'));
+  // A sale completes an order that was made before it, which does not know when.
+  if (existing.soldAt !== null && +existing.soldAt !== Number(sent.soldAt)) errors.push(differing('/sold_at'));
   if (errors.length > 0) throw externalIdConflict('order', existing.id, errors);
 }
 

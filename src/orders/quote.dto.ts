@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import { PolicyDto } from '../merchants/policy.dto.js';
-import { IsAtMost, IsBrl, IsDocument, IsListOf, IsMoney } from '../platform/http/validators.js';
+import { IsAtMost, IsBrl, IsDocument, IsInstant, IsListOf, IsMoney } from '../platform/http/validators.js';
 import { ApiMoney, InOrder } from '../platform/openapi/decorators.js';
 import { CreateOrderItemDto, ITEMS, PAYMENT_METHODS, PaymentMethodDto } from './order-requests.dto.js';
 import { OrderPaymentMethodDto, ToReceiveDto, ToRedeemDto } from './order.dto.js';
@@ -62,6 +62,13 @@ export class CreateQuoteDto {
   @IsOptional()
   @IsMoney({ zero: true })
   readonly redeem?: string;
+
+  /**
+   * When it was sold, for the rules and dates of that instant: as in `POST /orders`. Default: now.
+   */
+  @IsOptional()
+  @IsInstant()
+  readonly sold_at?: string;
 }
 
 /** The cashback of an order that does not exist. */
@@ -73,7 +80,7 @@ export class QuoteCashbackDto {
   readonly to_receive!: ToReceiveDto;
 }
 
-/** The cashback of an order if it were created now and held `redeem`. */
+/** The cashback of an order if it were created now and held `redeem`, or was sold at `sold_at`. */
 @InOrder()
 export class QuoteDto {
   readonly cashback!: QuoteCashbackDto;

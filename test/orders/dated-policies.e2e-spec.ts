@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { addDays, dayOf, startOfDay } from '../../src/platform/values/time.js';
-import type { PolicyVersion } from '../../src/merchants/policy-version.entity.js';
+import type { PolicyChanges } from '../../src/merchants/campaign.entity.js';
 import { AdminCommandLine } from '../support/admin.js';
 import { atOnce, Client } from '../support/client.js';
 import { FrozenClock } from '../support/clock.js';
@@ -21,7 +21,7 @@ afterEach(() => expectInvariants(service));
 const inDays = (days: number): string => addDays(dayOf(clock.now(), ZONE), days);
 const dates = (from: number, through: number): string[] => ['--from', inDays(from), '--through', inDays(through)];
 /** The command line has the clock of this machine, so its days are checked in this process. */
-const setVersion = (shop: TestMerchant, [, fromDay, , throughDay]: string[], changes?: PolicyVersion['changes']) =>
+const setVersion = (shop: TestMerchant, [, fromDay, , throughDay]: string[], changes?: PolicyChanges) =>
   shop.setVersion({ fromDay: fromDay!, throughDay: throughDay! }, changes);
 /** The clock's sweep stays that of the first instance. */
 const secondInstance = async (): Promise<Service> => {
@@ -55,16 +55,17 @@ describe('dated policies', () => {
           from: weekend[1],
           through: weekend[3],
           begins_at: startOfDay(weekend[1]!, ZONE).toISOString(),
-          changes: { earn_rate: '0.10', earn_rates_by_payment_method: { pix: '0.12' } },
+          rules: { earn_rate: '0.10', earn_rates_by_payment_method: { pix: '0.12' } },
         },
       ],
     });
     clock.skip(1);
     const first = await shop.create(ofHundred);
     const { base, ...running } = await shop.policy();
-    const campaign = { from: weekend[1], through: weekend[3] };
+    const campaign = { name: `${weekend[1]} to ${weekend[3]}`, from: weekend[1], through: weekend[3] };
     expect(running).toMatchObject({ earn_rate: '0.10', earn_maximum: '11.50', campaign, upcoming: [] });
-    expect(running.campaign).toEqual(campaign);
+    expect(first.campaign_id).toBe(running.campaign!.id);
+    expect(before.campaign_id).toBeNull();
     expect(base).toMatchObject({ earn_rate: '0.05', earn_rates_by_payment_method: { pix: '0.07' } });
     expect((await (await aMerchant(service)).policy()).campaign).toBeNull();
     expect([before, first, await shop.create({ ...ofHundred, payment_methods: [] })].map(earns)).toEqual([
@@ -110,10 +111,10 @@ describe('dated policies', () => {
     const shop = await aMerchant(service);
     const days = dates(1, 2);
     for (const earnRateBps of [1000, 1000, 2000]) await setVersion(shop, days, { earnRateBps });
-    expect((await shop.policy()).upcoming).toMatchObject([{ changes: { earn_rate: '0.20' } }]);
+    expect((await shop.policy()).upcoming).toMatchObject([{ rules: { earn_rate: '0.20' } }]);
     await setVersion(shop, days);
     expect((await shop.policy()).upcoming).toEqual([]);
-    await expect(setVersion(shop, days)).rejects.toThrow('no dated rules have these days');
+    await expect(setVersion(shop, days)).rejects.toThrow('no campaign has these days');
   });
 
   it('a version that has begun is replaced or ended a minute later, on all instances at the same order', async () => {
@@ -137,7 +138,7 @@ describe('dated policies', () => {
     clock.skip(1);
     expect(await earned()).toEqual(['10.00', '10.00']);
     await setVersion(shop, days);
-    await expect(setVersion(shop, days)).rejects.toThrow('no dated rules have these days');
+    await expect(setVersion(shop, days)).rejects.toThrow('no campaign has these days');
     await inAMinute();
     expect(await earned()).toEqual(['10.00', '10.00']);
     clock.skip(1);
@@ -155,7 +156,7 @@ describe('dated policies', () => {
     const days = dates(1, 1);
     await setVersion(shop, days, { earnRateBps: 1000 });
     shop = await moveTo(shop, inDays(2), 0);
-    await expect(setVersion(shop, days)).rejects.toThrow('no dated rules have these days');
+    await expect(setVersion(shop, days)).rejects.toThrow('no campaign has these days');
     await expect(setVersion(shop, days, { earnRateBps: 1 })).rejects.toMatchObject({ code: 'validation_failed' });
   });
 
@@ -164,7 +165,11 @@ describe('dated policies', () => {
     await setVersion(shop, dates(3, 5), { earnRateBps: 1 });
     for (const days of [dates(1, 3), dates(5, 9), dates(4, 4), dates(2, 6), dates(3, 4), dates(3, 6)])
       await expect(setVersion(shop, days, { earnRateBps: 2 })).rejects.toMatchObject({
-        errors: [{ detail: `overlaps with the rules from ${inDays(3)} through ${inDays(5)}; remove those first` }],
+        errors: [
+          {
+            detail: `overlaps with the campaign "${inDays(3)} to ${inDays(5)}" from ${inDays(3)} through ${inDays(5)}: change or end that one first`,
+          },
+        ],
       });
     for (const days of [dates(-1, 1), dates(2, 1)])
       await expect(setVersion(shop, days, { earnRateBps: 2 })).rejects.toMatchObject({ code: 'validation_failed' });
@@ -236,7 +241,7 @@ describe('`merchant set --from --through`', () => {
     [[...far, '--time-zone', 'UTC'], 'have no days'],
     [[...far, '--name', 'Other', '--earn-rate', '1%'], 'have no days'],
     [['--from', '2020-01-01', '--through', '2020-01-02', '--earn-rate', '1%'], 'must be today or later'],
-    [[...far, '--remove'], 'no dated rules have these days'],
+    [[...far, '--remove'], 'no campaign has these days'],
   ])('`merchant set` with %j is refused', async (options, message) => {
     expect(await admin.refusal(...(await command(...options)))).toContain(message);
   });

@@ -19,7 +19,8 @@ describe('POST /quotes', () => {
     const { status, headers, body } = await merchant.quote(cart).answer;
     expect(await rowCounts()).toEqual(before);
     const created = await merchant.create({ ...cart, external_id });
-    const { upcoming, campaign, base, ...policy } = await merchant.policy();
+    const { upcoming, campaign, base, version, ...policy } = await merchant.policy();
+    expect(version).toBe(1);
     expect(status).toBe(200);
     expect({ upcoming, campaign, base }).toEqual({ upcoming: [], campaign: null, base: policy });
     expect(headers.get('location')).toBeNull();

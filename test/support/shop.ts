@@ -3,8 +3,9 @@ import { expect } from '@jest/globals';
 import { GrantsService } from '../../src/cashback/grants.service.js';
 import { parseMoney } from '../../src/platform/values/money.js';
 import type { Policy } from '../../src/merchants/policy.js';
-import { type Days, MerchantsService } from '../../src/merchants/merchants.service.js';
-import type { PolicyChanges } from '../../src/merchants/policy-version.entity.js';
+import type { PolicyChanges, RequestedCampaign } from '../../src/merchants/campaign.entity.js';
+import { CampaignsService } from '../../src/merchants/campaigns.service.js';
+import { MerchantsService } from '../../src/merchants/merchants.service.js';
 import type {
   CashbackAvailableData,
   CashbackExpiringData,
@@ -259,8 +260,8 @@ export class Shop {
   }
 
   /** Stores rules for some days as the operator does, or removes them. */
-  async setVersion(days: Days, changes?: PolicyChanges): Promise<void> {
-    await this.service.app.get(MerchantsService).setVersion(this.id, days, changes);
+  async setVersion(days: Pick<RequestedCampaign, 'fromDay' | 'throughDay'>, changes?: PolicyChanges): Promise<void> {
+    await this.service.app.get(CampaignsService).setDays(this.id, days, changes);
   }
 
   quote(body: unknown): Call<Quote> {

@@ -4,6 +4,7 @@ import { validityOf } from '../../cashback/validity.js';
 import { type WalletSums } from '../../cashback/wallet-sums.js';
 import { type CustomerChange } from '../../orders/customer-change.entity.js';
 import { defaultExpiry, type OrderPaymentMethod } from '../../orders/order-content.js';
+import { lateSince } from '../../orders/late-sales.js';
 import { createdEvent, orderEvent } from '../../orders/order-events.js';
 import { type OrderDto } from '../../orders/order.dto.js';
 import { Order, type OrderChange } from '../../orders/order.entity.js';
@@ -75,7 +76,7 @@ const ORDER_RULES: Record<string, Rule> = {
   'a completed order has the dates of its policy, and no other order has any': (o) => {
     const { cashbackAvailableAt: availableAt, cashbackExpiresAt: expiresAt } = o;
     if (o.completedAt === null) return availableAt === null && expiresAt === null;
-    const expected = validityOf(o.policy, o.completedAt);
+    const expected = validityOf(o.policy, o.completedAt, lateSince(o.soldAt, o.createdAt));
     return isSameDay(availableAt, expected.availableAt) && isSameDay(expiresAt, expected.expiresAt);
   },
 

@@ -58,6 +58,8 @@ export interface List<Dto> {
   instant?: string;
   /** A column of numbers that sorts them instead of the ID. */
   number?: string;
+  /** A column that identifies a row and sorts instead of the last column of the primary key, of small rows. */
+  key?: string;
   ranges: readonly IndexRange[];
   /** Of the instant. */
   period?: Period;
@@ -194,7 +196,7 @@ function selectsOf<Dto>(
 ): Condition[] {
   const { entity, order, instant, period = { from: -Infinity, to: Infinity } } = list;
   const { tableName: table } = manager.dataSource.getMetadata(entity);
-  const id = idColumn(manager, entity).databaseName;
+  const id = list.key ?? idColumn(manager, entity).databaseName;
   const tie = list.number ?? id;
   const all = list.isSmall ? columnNames(manager, entity) : [];
   const own = all.includes('id') ? all : [...all, `${id} AS id`];

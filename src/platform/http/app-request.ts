@@ -12,7 +12,7 @@ export interface AppRequest extends Request {
   /** Answers the request when it fires. */
   deadline: NodeJS.Timeout | undefined;
   /** Set by the guard on routes that need an access token. */
-  user?: Caller;
+  user?: Omit<Caller, 'permissions'>;
   /** What the caller's API user may do now. The guard sets it with `user`. */
   permissions?: readonly Permission[];
   /** Whether the whole request was there when the guard looked at its token. */

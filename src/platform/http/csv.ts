@@ -17,6 +17,7 @@ export const COLUMNS = {
   },
   word: {
     ...{ id: 'ID', merchant_id: 'lojista (ID)', order_id: 'ID do pedido', wallet_id: 'ID da carteira' },
+    ...{ campaign_id: 'ID da campanha' },
     ...{ status: 'situação', 'source.type': 'origem' },
   },
   document: { document: 'documento' },
@@ -25,7 +26,12 @@ export const COLUMNS = {
   date: {
     ...{ day: 'dia', month: 'mês', from: 'de', to: 'antes de', created_at: 'criado em', completed_at: 'concluído em' },
     ...{ cancelled_at: 'cancelado em', customer_changed_at: 'cliente corrigido em', voided_at: 'anulado em' },
-    ...{ available_on: 'disponível a partir de', expires_on: 'válido até', last_order_at: 'último pedido em' },
+    ...{
+      available_on: 'disponível a partir de',
+      expires_on: 'válido até',
+      last_order_at: 'último pedido em',
+      sold_at: 'vendido em',
+    },
     ...{ 'cashback.to_receive.available_on': 'cashback disponível a partir de' },
     ...{ 'cashback.to_receive.expires_on': 'cashback válido até', 'next_expiry.expires_on': 'próximo vencimento' },
   },

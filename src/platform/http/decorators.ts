@@ -24,9 +24,9 @@ export const CurrentCaller = createParamDecorator((_: unknown, context: Executio
 export const MerchantId = createParamDecorator((_: unknown, context: ExecutionContext) => callerOf(context).merchantId);
 
 function callerOf(context: ExecutionContext): Caller {
-  const { user } = context.switchToHttp().getRequest<AppRequest>();
+  const { user, permissions = [] } = context.switchToHttp().getRequest<AppRequest>();
   if (user === undefined) throw new Error('a public route has no caller');
-  return user;
+  return { ...user, permissions };
 }
 
 const UUID_SCHEMA = { type: 'string', format: 'uuid', example: '0199c1f2-3c55-7a5e-9b52-6a2a0a3f6f10' };
@@ -81,7 +81,7 @@ export const IfMatch = (): ParameterDecorator =>
       name: 'If-Match',
       required: false,
       description:
-        'The `version` that you read, in quotes, such as `"1"`. If the order has another one, the response is 412.',
+        'The `version` that you read, in quotes, such as `"1"`. If it is another one by now, the response is 412.',
       schema: { type: 'string' },
       example: '*',
     }),

@@ -1,14 +1,7 @@
 import { type By } from '../values/caller.js';
 import { formatMoney, formatRate } from '../values/money.js';
+import { memberOf, type MemberOf } from '../values/names.js';
 import { type ByDto, byOf } from './by.dto.js';
-
-/** The only place that knows how a name of the program becomes one of a response: snake case, without the unit. */
-type Snake<Name extends string> = Name extends `${infer First}${infer Rest}`
-  ? `${First extends Uppercase<First> ? '_' : ''}${Lowercase<First>}${Snake<Rest>}`
-  : '';
-
-/** `external_id` of `externalId`, `amount` of `amountCents`, `earn_rate` of `earnRateBps`. */
-type MemberOf<Name extends string> = Name extends `${infer Bare}${'Cents' | 'Bps'}` ? Snake<Bare> : Snake<Name>;
 
 /** How a response shows the value of a name: who made a change (`…By`), and metadata that is empty, not null. */
 type Shown<Name, Value> = Name extends `${string}${'Cents' | 'Bps'}`
@@ -23,18 +16,6 @@ type Shown<Name, Value> = Name extends `${string}${'Cents' | 'Bps'}`
 export type Presented<T> = {
   [Name in keyof T & string as MemberOf<Name>]: Shown<Name, T[Name]>;
 };
-
-const members = new Map<string, string>();
-
-/** @param name of the program: there are a few hundred. */
-export function memberOf<Name extends string>(name: Name): MemberOf<Name> {
-  let member = members.get(name);
-  if (member === undefined) {
-    member = name.replace(/(Cents|Bps)$/, '').replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-    members.set(name, member);
-  }
-  return member as MemberOf<Name>;
-}
 
 function shownValue(name: string, value: unknown): unknown {
   if (typeof value === 'number') {

@@ -22,8 +22,13 @@ const members = new WeakMap<Type<object>, Map<string, Conversion | undefined>>()
  */
 export const Converted = (convert: Conversion): PropertyDecorator => Reflect.metadata(CONVERSION, convert);
 
+const NULLABLE = 'nullable';
+
+/** Keeps null in a member of a DTO, where it says something. Otherwise a member that is null is absent. */
+export const Nullable = (): PropertyDecorator => Reflect.metadata(NULLABLE, true);
+
 /**
- * Creates a DTO from parsed JSON or from a query. A member that is null is absent.
+ * Creates a DTO from parsed JSON or from a query. A member that is null is absent, unless it is {@link Nullable}.
  *
  * It only reads the values of members that the class declares (those with a validator), so a member named `constructor`
  * or `__proto__` has no effect. class-validator's `forbidNonWhitelisted` would need such members in the DTO.
@@ -35,8 +40,9 @@ export function toDto<T extends object>(type: Type<T>, given: object, { pointer,
   const declared = membersOf(type);
   for (const [member, convert] of declared) {
     const value = Object.hasOwn(given, member) ? (given as Record<string, unknown>)[member] : undefined;
-    if (value === undefined || value === null) continue;
-    const converted = convert === undefined ? value : convert(value, { pointer: `${pointer}/${member}`, unknown });
+    if (value === undefined || (value === null && !isNullable(type, member))) continue;
+    const converted =
+      convert === undefined || value === null ? value : convert(value, { pointer: `${pointer}/${member}`, unknown });
     (dto as Record<string, unknown>)[member] = converted;
   }
   noteUnknownMembers(given, declared, pointer, unknown);
@@ -52,6 +58,9 @@ function membersOf(type: Type<object>): Map<string, Conversion | undefined> {
   }
   return found;
 }
+
+const isNullable = (type: Type<object>, member: string): boolean =>
+  Reflect.hasMetadata(NULLABLE, type.prototype as object, member);
 
 /** Also finds the conversion of a member that a base class declares. */
 function conversionOf(type: Type<object>, member: string): Conversion | undefined {

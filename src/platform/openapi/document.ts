@@ -38,6 +38,7 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
     .addTag('auth', 'Login, refresh and logout of API users')
     .addTag('users', "The merchant's API users")
     .addTag('orders', 'Orders, from creation to refunds')
+    .addTag('policy', 'Rules of the cashback, their history, and campaigns')
     .addTag('wallets', "Customers' cashback with the merchant")
     .addTag('customers', 'What is stored about a customer: export and erasure')
     .addTag('events', 'The feed of changes')

@@ -5,15 +5,19 @@ export interface Caller {
   apiUserId: string;
   merchantId: string;
   sessionId: string;
+  /** What its API user may do now. */
+  permissions: readonly Permission[];
 }
 
 /** What API users may do (docs/roles.md). To read one order, refund, grant or wallet, none is needed. */
 export const PERMISSIONS = [
   'sell',
+  'late_sales',
   'refund',
   'customers',
   'grants',
   'debits',
+  'rules',
   'events',
   'reports',
   'privacy',

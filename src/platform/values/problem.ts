@@ -1,3 +1,4 @@
+import { type Permission } from './caller.js';
 import { AMOUNT_PATTERN } from './money.js';
 
 /** What a client does about a problem. If the problem is retryable, it first sends the same request again. */
@@ -207,6 +208,16 @@ export const PROBLEMS = {
     detail: () => 'the wallet of the customer is frozen, so the order keeps its customer: unfreeze it first',
     example: { instance: `${ORDER}/customer` },
   }),
+  campaign_status_conflict: problem(409, 'The campaign does not allow this in its current status', 'fix_request', {
+    members: {
+      campaign_status: {
+        $ref: '#/components/schemas/CampaignStatus',
+        description: 'The status of the campaign.',
+        example: 'running',
+      },
+    },
+    example: { instance: `/campaigns/${ID}`, detail: 'the campaign is running: end it instead' },
+  }),
   refund_not_voidable: problem(409, 'The refund cannot be undone any more', 'fix_request', {
     members: {
       obstacle: obstacle('returned_cashback'),
@@ -280,6 +291,9 @@ export const PROBLEMS = {
       instance: ORDER,
       detail: 'the order is at version 3: If-Match does not name "3" (a weak tag never matches)',
     },
+  }),
+  policy_changed: problem(412, 'The rules have changed since the version in If-Match', 'fix_request', {
+    example: { instance: '/policy', detail: 'the rules are at version 3: If-Match does not name "3"' },
   }),
   payload_too_large: problem(413, 'The request body is too large', 'fix_request', {
     example: { detail: 'a request body is limited to 262144 bytes' },
@@ -360,6 +374,20 @@ export const PROBLEMS = {
       instance: `${ORDER}/refunds`,
       detail: 'the eligible part of a refund of 50.00 must be from 30.00 to 50.00',
     },
+  }),
+  sold_too_long_ago: problem(422, 'The sale was too long ago', 'fix_request', {
+    members: {
+      earliest: {
+        type: 'string',
+        format: 'date-time',
+        description: 'The earliest `sold_at` that is accepted now.',
+        example: '2026-11-26T14:00:00.000Z',
+      },
+      errors: errors({ pointer: '/sold_at', detail: 'must be 2026-11-26T14:00:00.000Z or later' }),
+    },
+    detail: ({ earliest }) =>
+      `sold_at must be ${earliest} or later: the rule late_sale_days of the policy, which the operator sets`,
+    example: { instance: '/orders' },
   }),
   webhook_url_refused: problem(422, 'Events are not sent to this URL', 'fix_request', {
     members: { errors: errors({ pointer: '/url', detail: 'must begin with https://' }) },
@@ -471,6 +499,17 @@ export function externalIdConflict(what: string, existing_id: string, errors: Fa
     errors,
   });
 }
+
+/** Returns a 403 for a caller that has none of some permissions. */
+export const forbidden = (required: readonly [Permission, ...Permission[]]): Problem =>
+  new Problem('forbidden', {
+    permission: required[0],
+    detail: `this needs the permission ${required.map((name) => `"${name}"`).join(' or ')}, which the API user does not have`,
+    // RFC 6750, section 3.1
+    headers: {
+      'www-authenticate': `Bearer realm="cashback", error="insufficient_scope", scope="${required[0]}"`,
+    },
+  });
 
 /** @param detail what does not exist, such as `no order has this external_id`. Another merchant's does not either. */
 export const notFound = (detail: string): Problem => new Problem('not_found', { detail });

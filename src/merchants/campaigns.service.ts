@@ -1,0 +1,227 @@
+import { Injectable } from '@nestjs/common';
+import { isDeepStrictEqual } from 'node:util';
+import { type EntityManager, IsNull, MoreThan, MoreThanOrEqual } from 'typeorm';
+import { OPERATOR } from '../platform/values/caller.js';
+import { newId } from '../platform/values/ids.js';
+import { notFound, Problem, validationFailed } from '../platform/values/problem.js';
+import { dayOf } from '../platform/values/time.js';
+import {
+  Campaign,
+  type CampaignStatus,
+  CampaignVersion,
+  dated,
+  findCampaigns,
+  inAMinute,
+  type PolicyChanges,
+  type RequestedCampaign,
+} from './campaign.entity.js';
+import { type Merchant } from './merchant.entity.js';
+import { changedRules, MerchantsService, refuseAboveCeilings, refuseContradiction } from './merchants.service.js';
+
+/** A campaign after a change, as it is at an instant, and whether it was so before. */
+export interface ChangedCampaign {
+  campaign: Campaign;
+  now: Date;
+  replayed: boolean;
+}
+
+/** A merchant whose row is locked, with its campaigns that are neither over nor ended. */
+interface Locked {
+  manager: EntityManager;
+  merchant: Merchant;
+  now: Date;
+  open: Campaign[];
+}
+
+/** Where the rules of a campaign are in a request. */
+const PLACE = '/rules';
+
+/** Changes campaigns: what begins or ends does so at midnight, or a minute after it was stored. */
+@Injectable()
+export class CampaignsService {
+  constructor(private readonly merchants: MerchantsService) {}
+
+  /**
+   * Makes a campaign, or finds the one that is the same.
+   *
+   * @throws Problem validation_failed if the days are over or overlap with others, if two rules contradict each other,
+   *   and above the ceilings.
+   */
+  create(merchantId: string, asked: RequestedCampaign, by: string): Promise<ChangedCampaign> {
+    return this.#changing(merchantId, async (locked) => {
+      const campaign = locked.open.find(({ latest }) => isSame(latest, asked));
+      if (campaign !== undefined) return { campaign, replayed: true };
+      if (asked.fromDay < today(locked)) throw wrongDay('from', 'must be today or later');
+      refuseContent(locked, asked, locked.open, by);
+      return { campaign: await insert(locked, newId(locked.now), asked, by), replayed: false };
+    });
+  }
+
+  /**
+   * Changes a campaign that is not over. One that has begun keeps its first day, and changes in a minute.
+   *
+   * @throws Problem not_found; campaign_status_conflict; and those of {@link create}.
+   */
+  update(merchantId: string, id: string, asked: RequestedCampaign, by: string): Promise<ChangedCampaign> {
+    return this.#changing(merchantId, async (locked) => {
+      const campaign = await find(locked, id);
+      const { latest } = campaign;
+      if (isSame(latest, asked)) return { campaign, replayed: true };
+      const status = campaign.statusAt(locked.now);
+      if (status === 'over' || campaign.isEnded)
+        throw conflict(campaign, status, 'only one that is not over can be changed');
+      if (asked.fromDay !== latest.fromDay && status === 'running')
+        throw wrongDay('from', `must be ${latest.fromDay}: the campaign has begun`);
+      if (asked.fromDay !== latest.fromDay && asked.fromDay < today(locked))
+        throw wrongDay('from', 'must be today or later');
+      const others = locked.open.filter((one) => one.id !== id);
+      refuseContent(locked, asked, others, by);
+      return { campaign: await supersede(locked, campaign, asked, by), replayed: false };
+    });
+  }
+
+  /** Ends a campaign that runs, in a minute. @throws Problem not_found; campaign_status_conflict before it begins. */
+  end(merchantId: string, id: string, by: string): Promise<ChangedCampaign> {
+    return this.#changing(merchantId, async (locked) => {
+      const campaign = await find(locked, id);
+      const status = campaign.statusAt(locked.now);
+      if (status === 'over' || campaign.isEnded) return { campaign, replayed: true };
+      if (status === 'upcoming') throw conflict(campaign, status, 'delete it instead');
+      await endVersions(locked, campaign, by);
+      return { campaign: await find(locked, id), replayed: false };
+    });
+  }
+
+  /** Removes a campaign that has not begun. @throws Problem not_found; campaign_status_conflict once it has. */
+  async remove(merchantId: string, id: string): Promise<void> {
+    await this.#changing(merchantId, async (locked) => {
+      const campaign = await find(locked, id);
+      const status = campaign.statusAt(locked.now);
+      if (status !== 'upcoming') throw conflict(campaign, status, 'orders may have its rules, so end it instead');
+      await locked.manager.delete(CampaignVersion, { merchantId, id });
+      return { campaign, replayed: false };
+    });
+  }
+
+  /**
+   * Stores rules for some days, as the operator does: in the campaign that has exactly these days, or in a new one.
+   *
+   * @param changes undefined removes it, or ends it if it has begun.
+   * @throws Problem not_found, and those of {@link create}.
+   */
+  async setDays(
+    merchantId: string,
+    days: Pick<RequestedCampaign, 'fromDay' | 'throughDay'>,
+    changes: PolicyChanges | undefined,
+  ): Promise<CampaignVersion> {
+    const { campaign } = await this.#changing(merchantId, async (locked) => {
+      const { fromDay, throughDay } = days;
+      const known = locked.open.find(({ latest }) => latest.fromDay === fromDay && latest.throughDay === throughDay);
+      if (changes === undefined && known === undefined) throw notFound('no campaign has these days');
+      if (changes === undefined) {
+        await endVersions(locked, known!, OPERATOR);
+        return { campaign: known!, replayed: false };
+      }
+      const asked = { ...days, name: known?.latest.name ?? `${fromDay} to ${throughDay}`, changes: withRates(changes) };
+      if (known === undefined && fromDay < today(locked)) throw wrongDay('from', 'must be today or later');
+      const others = locked.open.filter((one) => one !== known);
+      refuseContent(locked, asked, others, OPERATOR);
+      const made = known
+        ? await supersede(locked, known, asked, OPERATOR)
+        : await insert(locked, newId(locked.now), asked, OPERATOR);
+      return { campaign: made, replayed: false };
+    });
+    return campaign.latest;
+  }
+
+  #changing(
+    merchantId: string,
+    change: (locked: Locked) => Promise<Omit<ChangedCampaign, 'now'>>,
+  ): Promise<ChangedCampaign> {
+    return this.merchants.changing(merchantId, async (manager, merchant, now) => {
+      const { timeZone } = merchant.policy;
+      const throughDay = MoreThanOrEqual(dayOf(now, timeZone));
+      const found = await findCampaigns(manager, { merchantId, timeZone }, { throughDay });
+      const open = found.filter((one) => !one.isEnded && one.statusAt(now) !== 'over');
+      return { ...(await change({ manager, merchant, now, open })), now };
+    });
+  }
+}
+
+/** A general rate replaces all rates of methods. */
+export const withRates = (changes: PolicyChanges): PolicyChanges =>
+  changes.earnRateBps === undefined ? changes : { earnRatesByPaymentMethod: {}, ...changes };
+
+const today = ({ now, merchant }: Locked): string => dayOf(now, merchant.policy.timeZone);
+
+const isSame = (version: CampaignVersion, { name, fromDay, throughDay, changes }: RequestedCampaign): boolean =>
+  version.name === name &&
+  version.fromDay === fromDay &&
+  version.throughDay === throughDay &&
+  isDeepStrictEqual(version.changes, changes);
+
+async function find({ manager, merchant }: Locked, id: string): Promise<Campaign> {
+  const of = { merchantId: merchant.id, timeZone: merchant.policy.timeZone };
+  const [campaign] = await findCampaigns(manager, of, { id });
+  if (campaign === undefined) throw notFound('no campaign has this ID');
+  return campaign;
+}
+
+function refuseContent(locked: Locked, asked: RequestedCampaign, others: readonly Campaign[], by: string): void {
+  const { fromDay, throughDay, changes } = asked;
+  if (throughDay < fromDay) throw wrongDay('from', 'must not be after through');
+  if (throughDay < today(locked)) throw wrongDay('through', 'must be today or later');
+  const other = others.find(({ latest }) => latest.fromDay <= throughDay && fromDay <= latest.throughDay)?.latest;
+  if (other !== undefined) {
+    const days = `from ${other.fromDay} through ${other.throughDay}`;
+    throw wrongDay('from', `overlaps with the campaign "${other.name}" ${days}: change or end that one first`);
+  }
+  const { policy } = locked.merchant;
+  const changed = changedRules(changes, policy);
+  if (by !== OPERATOR) refuseAboveCeilings(changes, policy, changed, PLACE);
+  refuseContradiction({ ...policy, ...changes }, changed, PLACE);
+}
+
+/** The campaign has other content from now on or, if it has begun, in a minute. */
+async function supersede(locked: Locked, campaign: Campaign, asked: RequestedCampaign, by: string): Promise<Campaign> {
+  const { manager, merchant } = locked;
+  const { id, latest } = campaign;
+  await manager.update(CampaignVersion, { merchantId: merchant.id, id }, { name: asked.name });
+  if (isSame({ ...latest, name: asked.name }, asked)) return find(locked, id);
+  await endVersions(locked, campaign, null);
+  await insert(locked, id, asked, by);
+  return find(locked, id);
+}
+
+/** What has begun ends in a minute, and what has not is forgotten. */
+async function endVersions(
+  { manager, merchant, now }: Locked,
+  { id, latest }: Campaign,
+  by: string | null,
+): Promise<void> {
+  const own = { merchantId: merchant.id, id };
+  const { fromDay, storedAt } = latest;
+  if (latest.beginsAt > now) await manager.delete(CampaignVersion, { ...own, fromDay, storedAt });
+  // One that was to end within this minute ends when the next one begins.
+  for (const endedAt of [IsNull(), MoreThan(now)])
+    await manager.update(CampaignVersion, { ...own, endedAt }, { endedAt: inAMinute(now), endedBy: by });
+}
+
+async function insert(
+  { manager, merchant, now }: Locked,
+  id: string,
+  { name, fromDay, throughDay, changes }: RequestedCampaign,
+  createdBy: string,
+): Promise<Campaign> {
+  const own = { id, merchantId: merchant.id, name, fromDay, throughDay, changes };
+  const version = { ...own, storedAt: now, createdBy, endedAt: null, endedBy: null };
+  await manager.insert(CampaignVersion, version);
+  return new Campaign([dated(version, merchant.policy.timeZone)]);
+}
+
+const wrongDay = (member: string, detail: string): Problem => validationFailed([{ pointer: `/${member}`, detail }]);
+
+function conflict({ isEnded }: Campaign, status: CampaignStatus, instead: string): Problem {
+  const is = isEnded && status === 'running' ? 'was ended' : `is ${status}`;
+  return new Problem('campaign_status_conflict', { campaign_status: status, detail: `the campaign ${is}: ${instead}` });
+}
