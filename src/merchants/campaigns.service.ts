@@ -4,7 +4,7 @@ import { type EntityManager, IsNull, MoreThan, MoreThanOrEqual } from 'typeorm';
 import { OPERATOR } from '../platform/values/caller.js';
 import { newId } from '../platform/values/ids.js';
 import { notFound, Problem, validationFailed } from '../platform/values/problem.js';
-import { dayOf } from '../platform/values/time.js';
+import { after, dayOf, SECOND_MS } from '../platform/values/time.js';
 import {
   Campaign,
   type CampaignStatus,
@@ -67,7 +67,7 @@ export class CampaignsService {
       const campaign = await find(locked, id);
       const { latest } = campaign;
       if (isSame(latest, asked)) return { campaign, replayed: true };
-      const status = campaign.statusAt(locked.now);
+      const status = statusOf(campaign, locked.now);
       if (status === 'over' || campaign.isEnded)
         throw conflict(campaign, status, 'only one that is not over can be changed');
       if (asked.fromDay !== latest.fromDay && status === 'running')
@@ -84,7 +84,7 @@ export class CampaignsService {
   end(merchantId: string, id: string, by: string): Promise<ChangedCampaign> {
     return this.#changing(merchantId, async (locked) => {
       const campaign = await find(locked, id);
-      const status = campaign.statusAt(locked.now);
+      const status = statusOf(campaign, locked.now);
       if (status === 'over' || campaign.isEnded) return { campaign, replayed: true };
       if (status === 'upcoming') throw conflict(campaign, status, 'delete it instead');
       await endVersions(locked, campaign, by);
@@ -96,7 +96,7 @@ export class CampaignsService {
   async remove(merchantId: string, id: string): Promise<void> {
     await this.#changing(merchantId, async (locked) => {
       const campaign = await find(locked, id);
-      const status = campaign.statusAt(locked.now);
+      const status = statusOf(campaign, locked.now);
       if (status !== 'upcoming') throw conflict(campaign, status, 'orders may have its rules, so end it instead');
       await locked.manager.delete(CampaignVersion, { merchantId, id });
       return { campaign, replayed: false };
@@ -152,6 +152,14 @@ export class CampaignsService {
 export const withRates = (changes: PolicyChanges): PolicyChanges =>
   changes.earnRateBps === undefined ? changes : { earnRatesByPaymentMethod: {}, ...changes };
 
+/** Instances keep policies for a second: a campaign that begins this soon may have begun for another one. */
+const SOON_MS = 5 * SECOND_MS;
+
+const statusOf = (campaign: Campaign, now: Date): CampaignStatus => {
+  const status = campaign.statusAt(now);
+  return status === 'upcoming' ? campaign.statusAt(after(now, SOON_MS)) : status;
+};
+
 const today = ({ now, merchant }: Locked): string => dayOf(now, merchant.policy.timeZone);
 
 const isSame = (version: CampaignVersion, { name, fromDay, throughDay, changes }: RequestedCampaign): boolean =>
@@ -201,7 +209,7 @@ async function endVersions(
 ): Promise<void> {
   const own = { merchantId: merchant.id, id };
   const { fromDay, storedAt } = latest;
-  if (latest.beginsAt > now) await manager.delete(CampaignVersion, { ...own, fromDay, storedAt });
+  if (latest.beginsAt > after(now, SOON_MS)) await manager.delete(CampaignVersion, { ...own, fromDay, storedAt });
   // One that was to end within this minute ends when the next one begins.
   for (const endedAt of [IsNull(), MoreThan(now)])
     await manager.update(CampaignVersion, { ...own, endedAt }, { endedAt: inAMinute(now), endedBy: by });

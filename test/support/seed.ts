@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { PERMISSIONS } from '../../src/platform/values/caller.js';
+import { OPERATOR, PERMISSIONS } from '../../src/platform/values/caller.js';
 import bcrypt from 'bcrypt';
 import type { DataSource } from 'typeorm';
 import { ApiUser } from '../../src/auth/api-user.entity.js';
 import { EventFeed } from '../../src/merchants/merchant.entity.js';
 import { LedgerPosition } from '../../src/merchants/merchant.entity.js';
-import { Merchant } from '../../src/merchants/merchant.entity.js';
+import { Merchant, PolicyBase } from '../../src/merchants/merchant.entity.js';
 import { DEFAULT_POLICY } from '../../src/merchants/policy.js';
 import { PASSWORD } from './factories.js';
 
@@ -22,6 +22,15 @@ export async function seedMerchant(dataSource: DataSource): Promise<string> {
   await dataSource.initialize();
   try {
     await dataSource.manager.insert(Merchant, { id: merchantId, name: 'Shop', policy: DEFAULT_POLICY, createdAt });
+    const base = {
+      merchantId,
+      version: 1,
+      policy: DEFAULT_POLICY,
+      storedAt: createdAt,
+      storedBy: OPERATOR,
+      reason: null,
+    };
+    await dataSource.manager.insert(PolicyBase, base);
     const feed = { merchantId, lastSequence: 0, oldestSequence: 1, keptSince: createdAt };
     await dataSource.manager.insert(EventFeed, feed);
     await dataSource.manager.insert(LedgerPosition, { merchantId, summedUntil: new Date(0), dueAt: createdAt });

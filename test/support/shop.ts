@@ -18,6 +18,7 @@ import type {
 } from '../../src/events/event.dto.js';
 import type { OrderDto } from '../../src/orders/order.dto.js';
 import type { TimelineLineDto } from '../../src/orders/timeline.dto.js';
+import type { CampaignDto } from '../../src/merchants/campaign.dto.js';
 import type { CurrentPolicyDto } from '../../src/merchants/policy.dto.js';
 import type { QuoteDto } from '../../src/orders/quote.dto.js';
 import type { CustomerChangeDto } from '../../src/orders/customer-change.dto.js';
@@ -69,6 +70,7 @@ export type FeedEvent = Omit<Json<EventDto>, 'data'> & {
     wallet: Json<OrderRefundedData['wallet']>;
   };
 };
+export type CampaignOfShop = Json<CampaignDto>;
 export type Endpoint = Json<WebhookEndpointDto>;
 export type EndpointWithSecret = Json<WebhookEndpointWithSecretDto>;
 
@@ -112,6 +114,12 @@ export function anOrder(members: Members = {}): Members & { external_id: string;
     ...members,
   };
 }
+
+/** The request body of a campaign of 10 %. Pass its days, and what matters for the test. */
+export const aCampaign = (members: Members): Members => ({
+  ...{ name: 'Weekend', rules: { earn_rate: '0.10' } },
+  ...members,
+});
 
 /** The request body of an amendment. Pass only the members that matter for the test. */
 export function aCart(total: string, members: Members = {}): Members {
@@ -262,6 +270,32 @@ export class Shop {
   /** Stores rules for some days as the operator does, or removes them. */
   async setVersion(days: Pick<RequestedCampaign, 'fromDay' | 'throughDay'>, changes?: PolicyChanges): Promise<void> {
     await this.service.app.get(CampaignsService).setDays(this.id, days, changes);
+  }
+
+  /** Changes the rules as a user with the permission `rules` does. */
+  changePolicy(rules: Members, options?: RequestOptions): Call<PolicyRules> {
+    return this.send('PATCH', '/policy', { body: { reason: 'Christmas', ...rules }, ...options }, 200);
+  }
+
+  /** Makes a campaign of 10 %. Pass the members that matter for the test. */
+  campaign(members: Members): Call<CampaignOfShop> {
+    return this.send('POST', '/campaigns', { body: aCampaign(members) }, 201);
+  }
+
+  changeCampaign({ id }: Identified, members: Members): Call<CampaignOfShop> {
+    return this.send('PUT', `/campaigns/${id}`, { body: aCampaign(members) }, 200);
+  }
+
+  readCampaign({ id }: Identified): Call<CampaignOfShop> {
+    return this.send('GET', `/campaigns/${id}`, {}, 200);
+  }
+
+  endCampaign({ id }: Identified): Call<CampaignOfShop> {
+    return this.send('POST', `/campaigns/${id}/end`, {}, 200);
+  }
+
+  deleteCampaign({ id }: Identified): Call<void> {
+    return this.send('DELETE', `/campaigns/${id}`, {}, 204);
   }
 
   quote(body: unknown): Call<Quote> {

@@ -304,6 +304,13 @@ export const REFUND_CHECKS: SqlChecks = {
        AND NOT COALESCE(o.status = 'pending' AND h.merchant_id = o.merchant_id AND w.merchant_id = o.merchant_id AND w.document = o.document
                         AND h.amount_cents > 0 AND c.available_at <= o.updated_at AND c.expires_at > o.created_at, FALSE)`,
 
+  'an order has a campaign of its merchant, or none, and was not sold after it was created': `
+    SELECT o.id AS order_id, o.campaign_id, o.sold_at, o.created_at
+      FROM orders o
+     WHERE ${inPage('o.id')}
+       AND ((o.campaign_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM policy_versions v WHERE v.merchant_id = o.merchant_id AND v.id = o.campaign_id))
+            OR o.sold_at > o.created_at + INTERVAL 5 MINUTE)`,
+
   'a refund belongs to a completed order and its merchant': `
     SELECT r.id AS refund_id, r.merchant_id, r.order_id, o.status, r.created_at, o.completed_at
       FROM refunds r LEFT JOIN orders o ON o.id = r.order_id
@@ -326,4 +333,14 @@ export const REFUND_CHECKS: SqlChecks = {
      WHERE ${inPage('r.order_id')}
        AND (IF(r.voided_at IS NULL, r.returned_cents, 0) <> COALESCE(s.return_entries, 0)
             OR IF(r.voided_at IS NULL, r.taken_back_cents, 0) - COALESCE(s.take_back_entries, 0) NOT BETWEEN 0 AND IF(r.voided_at IS NULL, COALESCE(c.claimed_cents, 0), 0))`,
+};
+
+/** Checks of the rules, by merchant. */
+export const MERCHANT_CHECKS: SqlChecks = {
+  "a merchant's rules are those of its latest version, and no version is missing": `
+    SELECT m.id AS merchant_id, m.policy_version, b.version, v.versions
+      FROM merchants m
+      LEFT JOIN policy_bases b ON b.merchant_id = m.id AND b.version = m.policy_version
+      LEFT JOIN (SELECT merchant_id, COUNT(*) AS versions, MAX(version) AS latest FROM policy_bases GROUP BY merchant_id) v ON v.merchant_id = m.id
+     WHERE ${inPage('m.id')} AND NOT COALESCE(b.policy = m.policy AND v.versions = m.policy_version AND v.latest = m.policy_version, FALSE)`,
 };

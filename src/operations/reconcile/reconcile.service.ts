@@ -7,7 +7,8 @@ import { GrantTotal } from '../../cashback/grant-totals.js';
 import { Grant } from '../../cashback/grant.entity.js';
 import { Wallet } from '../../cashback/wallet.entity.js';
 import { FeedEvent } from '../../events/event.entity.js';
-import { EventFeed, LedgerPosition, Merchant } from '../../merchants/merchant.entity.js';
+import { CampaignVersion } from '../../merchants/campaign.entity.js';
+import { EventFeed, LedgerPosition, Merchant, PolicyBase } from '../../merchants/merchant.entity.js';
 import { CustomerChange } from '../../orders/customer-change.entity.js';
 import { Order } from '../../orders/order.entity.js';
 import { Refund } from '../../orders/refund.entity.js';
@@ -19,7 +20,7 @@ import { beforeIdsOf } from '../../platform/values/ids.js';
 import { addDays, Clock, dayOf, startOfDay } from '../../platform/values/time.js';
 import { LEDGER_SUMS, LedgerDay } from '../../reports/sums.js';
 import { FEED_CHECKS } from './feed-checks.js';
-import { REFUND_CHECKS, WALLET_CHECKS } from './ledger-checks.js';
+import { MERCHANT_CHECKS, REFUND_CHECKS, WALLET_CHECKS } from './ledger-checks.js';
 import { readOrders } from './order-record.js';
 import { brokenRules } from './order-rules.js';
 import { type Finding, inPage, LAST_ID, type Page, queryPage, type SqlChecks } from './page.js';
@@ -73,6 +74,7 @@ export class ReconcileService {
     const connections = await this.unitOfWork.snapshot(async (manager) => {
       report(await missingKeys(manager));
       report(await missingChecks(manager));
+      report(await brokenChecks(manager, MERCHANT_CHECKS, { after: '', upto: LAST_ID }, this.clock.now()));
       result.warnings = [...this.server.warnings, ...(await missingTriggers(manager))];
       return (manager.dataSource.options as { poolSize?: number }).poolSize;
     });
@@ -121,7 +123,15 @@ async function brokenChecks(manager: EntityManager, checks: SqlChecks, page: Pag
 }
 
 const MONEY = [Wallet, Credit, Grant, GrantTotal, Debit, Hold, Entry, Order, Refund, CustomerChange];
-const ENTITIES: EntityTarget<ObjectLiteral>[] = [...MONEY, EventFeed, FeedEvent, LedgerPosition, LedgerDay];
+const ENTITIES: EntityTarget<ObjectLiteral>[] = [
+  ...MONEY,
+  PolicyBase,
+  CampaignVersion,
+  EventFeed,
+  FeedEvent,
+  LedgerPosition,
+  LedgerDay,
+];
 
 /** Primary and unique keys decide races, so each must exist. They are compared by columns, not by name. */
 async function missingKeys(manager: EntityManager): Promise<Finding[]> {
