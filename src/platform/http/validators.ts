@@ -75,16 +75,16 @@ export function IsAtMost(member: string): PropertyDecorator {
 /** An ID that the caller chooses. */
 export const IsCallerId = (): PropertyDecorator => IsText('id', 100);
 
-/** The ID of an API user, in lower case afterwards, or the word for the operator. */
-export function IsUserId(): PropertyDecorator {
+/** The ID of an API user, or the word for the operator. */
+export const IsUserId = (): PropertyDecorator => IsIdOf('an API user', OPERATOR);
+
+/** The UUID of something, in lower case afterwards. @param word is allowed in its place. */
+export function IsIdOf(something: string, word?: string): PropertyDecorator {
+  const detail = `must be the UUID of ${something}${word === undefined ? '' : `, or "${word}"`}`;
   return applyDecorators(
     Converted((value) => (typeof value === 'string' && UUID.test(value.toLowerCase()) ? value.toLowerCase() : value)),
-    rule('isUserId', (value) =>
-      typeof value === 'string' && (value === OPERATOR || UUID.test(value))
-        ? undefined
-        : `must be the UUID of an API user, or "${OPERATOR}"`,
-    ),
-    ApiProperty({ type: String, maxLength: 36 }),
+    rule('isIdOf', (value) => (typeof value === 'string' && (value === word || UUID.test(value)) ? undefined : detail)),
+    ApiProperty({ type: String, maxLength: 36, ...(word === undefined && { format: 'uuid' }) }),
   );
 }
 
