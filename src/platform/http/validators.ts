@@ -119,6 +119,8 @@ interface Bounds {
   of: string;
   least?: 0 | 1;
   most: number;
+  /** Whether each element is read later, on its own: then it stays as it was sent. */
+  areApart?: true;
 }
 
 /**
@@ -126,12 +128,9 @@ interface Bounds {
  * an object becomes a value that nested validation refuses with its index; otherwise validation would skip `null` and
  * descend into nested arrays. An array that is too long is not converted, because it can have ten thousand elements.
  */
-export function IsListOf(type: () => Type<object>, { of, least = 0, most }: Bounds): PropertyDecorator {
+export function IsListOf(type: () => Type<object>, { of, least = 0, most, areApart }: Bounds): PropertyDecorator {
   const message = { message: `must be an array of ${least} to ${most} ${of}` };
-  return applyDecorators(
-    IsArray(message),
-    ArrayMinSize(least, message),
-    ArrayMaxSize(most, message),
+  const ofElements = [
     ValidateNested({ each: true, message: 'must be an object' }),
     Converted((value, { pointer, unknown }) =>
       Array.isArray(value) && value.length <= most
@@ -140,6 +139,12 @@ export function IsListOf(type: () => Type<object>, { of, least = 0, most }: Boun
           )
         : value,
     ),
+  ];
+  return applyDecorators(
+    IsArray(message),
+    ArrayMinSize(least, message),
+    ArrayMaxSize(most, message),
+    ...(areApart ? [] : ofElements),
     ApiProperty({ type: () => type(), isArray: true, ...(least && { minItems: least }), maxItems: most }),
   );
 }
