@@ -211,7 +211,7 @@ export class GrantResultDto {
    * it is `retryable`, send the grant again.
    */
   @ApiProperty({ anyOf: [{ $ref: '#/components/schemas/Problem' }, { type: 'null' }] })
-  readonly problem!: Record<string, unknown> | null;
+  readonly problem!: unknown;
 }
 
 /** What came of each grant of a batch, in the order of the request. */
