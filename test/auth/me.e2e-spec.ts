@@ -58,7 +58,7 @@ describe('GET /me', () => {
     expect(await left(shop)).toBe('100.00');
     const grant = await shop.grant({ amount: '40.01' });
     await shop.voidGrant(grant);
-    await shop.grant({ amount: '59.99' }).answer;
+    await shop.grant({ amount: '59.99' });
     await shop.grant({ amount: '0.01' }).refused(422, 'grant_exceeds_maximum', { maximum: '0.00' });
     expect([await left(shop), await left(first!)]).toEqual(['0.00', '100.00']);
     for (const user of others.slice(1)) await user.grant({ amount: '90.00' });
