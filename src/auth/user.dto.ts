@@ -106,6 +106,13 @@ export class MeDto {
   @ApiProperty({ enum: PERMISSIONS, enumName: 'Permission', isArray: true, example: ['sell', 'refund'] })
   readonly permissions!: Permission[];
 
+  /**
+   * What it can still grant today, in BRL: the rest of the policy's `grant_daily_maximum`, or less if all users of the
+   * merchant have granted almost four times as much. Null without the permission `grants`.
+   */
+  @ApiProperty({ type: String, nullable: true, example: '5000.00' })
+  readonly grants_left_today!: string | null;
+
   readonly merchant!: MerchantDto;
 }
 

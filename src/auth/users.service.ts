@@ -1,13 +1,17 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { type EntityManager } from 'typeorm';
+import { GrantTotals } from '../merchants/grant-totals.js';
 import { Merchant } from '../merchants/merchant.entity.js';
+import { MerchantsService } from '../merchants/merchants.service.js';
 import { Config } from '../platform/config/config.js';
 import { list, type PageRequest } from '../platform/database/lists.js';
 import { Reads } from '../platform/database/reads.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { loginQuota, loginUserQuota } from '../platform/rate-limits/rate-limiter.js';
 import { type Caller, type Permission, PERMISSIONS } from '../platform/values/caller.js';
+import { formatMoney } from '../platform/values/money.js';
 import { notFound, Problem } from '../platform/values/problem.js';
+import { Clock } from '../platform/values/time.js';
 import { ApiUser } from './api-user.entity.js';
 import { ApiUsersService } from './api-users.service.js';
 import { LoginCounts, LoginLimit } from './login-limit.js';
@@ -40,6 +44,8 @@ export class UsersService {
     private readonly counts: LoginCounts,
     private readonly loginLimit: LoginLimit,
     private readonly config: Config,
+    private readonly merchants: MerchantsService,
+    private readonly clock: Clock,
   ) {}
 
   /** Returns a page of the merchant's API users, oldest first. */
@@ -65,11 +71,24 @@ export class UsersService {
   }
 
   /** Returns the caller as the database has it, so that a change of its permissions shows immediately. */
-  me({ merchantId, apiUserId: id }: Caller): Promise<MeDto> {
+  async me({ merchantId, apiUserId: id }: Caller): Promise<MeDto> {
+    const policy = await this.merchants.policyOf(merchantId);
     return this.unitOfWork.statement(async (manager) => {
       const { name, email, permissions } = await manager.findOneByOrFail(ApiUser, { id, merchantId });
       const merchant = await manager.findOneByOrFail(Merchant, { id: merchantId });
-      return { user_id: id, name, email, permissions, merchant: { id: merchantId, name: merchant.name } };
+      const grants_left_today = permissions.includes('grants')
+        ? formatMoney(
+            await GrantTotals.leftCentsOf(manager, { merchantId, by: id, policy }, this.clock.now(merchantId)),
+          )
+        : null;
+      return {
+        user_id: id,
+        name,
+        email,
+        permissions,
+        grants_left_today,
+        merchant: { id: merchantId, name: merchant.name },
+      };
     });
   }
 

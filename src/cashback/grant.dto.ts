@@ -9,6 +9,7 @@ import {
   IsCallerId,
   IsDay,
   IsDocument,
+  IsListOf,
   IsMetadata,
   IsMoney,
   IsText,
@@ -16,6 +17,7 @@ import {
 } from '../platform/http/validators.js';
 import { ApiId, ApiMoney, InOrder } from '../platform/openapi/decorators.js';
 import { formatMoney, parseMoney } from '../platform/values/money.js';
+import { validationFailed } from '../platform/values/problem.js';
 import { type Metadata, readMetadata } from '../platform/values/texts.js';
 import { type NamedGrant } from './grant-content.js';
 import { type GrantState } from './grants.service.js';
@@ -180,6 +182,52 @@ export class GrantDto {
 
   @ApiProperty({ type: String, nullable: true, example: null })
   readonly void_reason!: string | null;
+}
+
+/** Several grants to make, each on its own. */
+export class CreateGrantsDto {
+  /** 1 to 100 grants, each with an `external_id` of its own. */
+  @IsListOf(() => CreateGrantDto, { of: 'grants', least: 1, most: 100, areApart: true })
+  readonly data!: unknown[];
+}
+
+/** What came of one grant of a batch. */
+@InOrder()
+export class GrantResultDto {
+  /**
+   * 201 if it was made; 200 if a grant with this `external_id` and content existed; otherwise the status of the
+   * problem.
+   * @example 201
+   */
+  @ApiProperty({ type: 'integer' })
+  readonly status!: number;
+
+  /** The grant in its current state; null if there is a problem. */
+  @ApiProperty({ type: GrantDto, nullable: true })
+  readonly grant!: GrantDto | null;
+
+  /**
+   * The problem that `POST /grants` would have, with pointers into this grant of the request; null if there is none. If
+   * it is `retryable`, send the grant again.
+   */
+  @ApiProperty({ anyOf: [{ $ref: '#/components/schemas/Problem' }, { type: 'null' }] })
+  readonly problem!: unknown;
+}
+
+/** What came of each grant of a batch, in the order of the request. */
+export class GrantResultsDto {
+  readonly data!: GrantResultDto[];
+}
+
+/** @throws Problem validation_failed if two grants have the same `external_id`: one could not be told from a repeat. */
+export function refuseSameExternalIds(grants: readonly unknown[]): void {
+  const ids = grants.map((grant) => (grant as Partial<CreateGrantDto> | null)?.external_id);
+  const errors = ids.flatMap((id, at) => {
+    const first = ids.indexOf(id);
+    if (typeof id !== 'string' || first === at) return [];
+    return [{ pointer: `/data/${at}/external_id`, detail: `must differ from that of /data/${first}` }];
+  });
+  if (errors.length > 0) throw validationFailed(errors);
 }
 
 /** Filters of what users make under an ID of the merchant's. All of them must match. */

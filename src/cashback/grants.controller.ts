@@ -1,21 +1,26 @@
-import { Body, Get, HttpCode, Post, Query, Res } from '@nestjs/common';
+import { Body, Get, HttpCode, Post, Query, Req, Res } from '@nestjs/common';
 import { ApiBody } from '@nestjs/swagger';
 import { type Response } from 'express';
 import { Reads } from '../platform/database/reads.js';
 import { Heavy, LocksRows } from '../platform/http/admission.js';
-import { answer, markCreated } from '../platform/http/app-request.js';
+import { answer, type AppRequest, markCreated } from '../platform/http/app-request.js';
+import { performEach } from '../platform/http/batch.js';
 import { CurrentCaller, IdParam, MerchantController, MerchantId, Requires } from '../platform/http/decorators.js';
 import { ListFile } from '../platform/http/response.interceptor.js';
+import { readDto } from '../platform/http/validation.pipe.js';
 import { VoidDto } from '../platform/http/void.dto.js';
 import { ApiCreated, ApiProblems, ApiReplays } from '../platform/openapi/decorators.js';
 import { type Caller } from '../platform/values/caller.js';
 import {
   CreateGrantDto,
+  CreateGrantsDto,
   GRANT_COLUMNS,
   GrantDto,
   GrantPageDto,
+  GrantResultsDto,
   MadeQueryDto,
   readGrant,
+  refuseSameExternalIds,
   toGrantDto,
 } from './grant.dto.js';
 import { GRANTS } from './grants.list.js';
@@ -48,6 +53,41 @@ export class GrantsController {
     const { credit, replayed } = await this.grants.grant(merchantId, { ...readGrant(body), by });
     markCreated(response, `/grants/${credit.id}`, replayed);
     return toGrantDto(await this.grants.get(merchantId, credit.id));
+  }
+
+  /**
+   * Grant cashback to many
+   *
+   * @remarks Makes 1 to 100 grants, each on its own and in any order, as `POST /grants` would. The response is 200, and
+   * has what came of each in the place of the request: the grant, or its problem. A repeated request returns the grants
+   * that exist, and makes those that are missing: repeat it while a problem is `retryable`. Two grants with the same
+   * `external_id` return 400, and none is made.
+   */
+  @Post('batch')
+  @Requires('grants')
+  @Heavy()
+  @HttpCode(200)
+  @ApiProblems.query()
+  async createGrants(
+    @CurrentCaller() { merchantId, apiUserId: by }: Caller,
+    @Body() { data }: CreateGrantsDto,
+    @Req() request: AppRequest,
+  ): Promise<GrantResultsDto> {
+    refuseSameExternalIds(data);
+    const outcomes = await performEach(request, data, async (element) => {
+      const content = { ...readGrant(readDto(CreateGrantDto, element)), by };
+      const { credit, replayed } = await this.grants.grant(merchantId, content);
+      return { id: credit.id, status: replayed ? 200 : 201 };
+    });
+    const ids = outcomes.flatMap((outcome) => ('value' in outcome ? [outcome.value.id] : []));
+    const grants = new Map((await this.grants.getAll(merchantId, ids)).map((grant) => [grant.credit.id, grant]));
+    return {
+      data: outcomes.map((outcome) =>
+        'value' in outcome
+          ? { status: outcome.value.status, grant: toGrantDto(grants.get(outcome.value.id)!), problem: null }
+          : { status: Number(outcome.problem.status), grant: null, problem: outcome.problem },
+      ),
+    };
   }
 
   /**

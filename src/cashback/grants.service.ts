@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
+import { GrantTotals } from '../merchants/grant-totals.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import { type Policy } from '../merchants/policy.js';
 import { inColumn } from '../platform/database/by-merchant.js';
@@ -29,7 +30,6 @@ import {
   type StoredGrant,
   validityOfGrant,
 } from './grant-content.js';
-import { GrantTotals } from './grant-totals.js';
 import { Grant } from './grant.entity.js';
 import { refuseNewCustomer } from './new-customer.js';
 import { once, Replays } from './replay.js';
@@ -168,12 +168,18 @@ export class GrantsService {
   }
 
   /** Returns a grant in its current state. @throws Problem not_found, also for a grant of another merchant. */
-  get(merchantId: string, creditId: string): Promise<GrantState> {
-    return this.reads.read(merchantId, { merchantId, creditId }, async ({ manager, query, timeZone, now }) => {
-      const [found] = await readGrantStates(manager, [query], timeZone, now);
-      if (found === undefined) throw notFound('no grant has this ID');
-      return found;
-    });
+  async get(merchantId: string, creditId: string): Promise<GrantState> {
+    const [found] = await this.getAll(merchantId, [creditId]);
+    if (found === undefined) throw notFound('no grant has this ID');
+    return found;
+  }
+
+  /** Returns those of the grants that exist, in their current state. */
+  getAll(merchantId: string, creditIds: readonly string[]): Promise<GrantState[]> {
+    const keys = creditIds.map((creditId) => ({ merchantId, creditId }));
+    return this.reads.read(merchantId, keys, ({ manager, query, timeZone, now }) =>
+      readGrantStates(manager, query, timeZone, now),
+    );
   }
 
   /**

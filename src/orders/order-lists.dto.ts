@@ -5,8 +5,10 @@ import { CreatedQueryDto, PageOf } from '../platform/http/page-query.dto.js';
 import {
   IsCallerId,
   IsDocument,
+  IsIdOf,
   IsInstant,
   IsQueryWords,
+  IsUserId,
   IsWholeNumber,
   IsWordList,
 } from '../platform/http/validators.js';
@@ -30,6 +32,16 @@ export class ListOrdersDto extends CreatedQueryDto {
   @IsCallerId()
   readonly store?: string;
 
+  /** Completed by this API user, or by the `operator`. The same filters as with `store` are allowed with it. */
+  @IsOptional()
+  @IsUserId()
+  readonly user_id?: string;
+
+  /** Made by the rules of this campaign. The same filters as with `store` are allowed with it. */
+  @IsOptional()
+  @IsIdOf('a campaign')
+  readonly campaign_id?: string;
+
   /**
    * Last changed at this instant or later. With `updated_from` or `updated_to`, orders are sorted by their last change,
    * and of the other filters only `external_id` is allowed. A change can be committed a while after its `updated_at`:
@@ -46,7 +58,7 @@ export class ListOrdersDto extends CreatedQueryDto {
 
   /**
    * Completed at this instant or later. With `completed_from` or `completed_to`, orders are sorted by completion, and
-   * other instants and `store` are not allowed.
+   * other instants, `store`, `user_id` and `campaign_id` are not allowed.
    */
   @IsOptional()
   @IsInstant()

@@ -25,9 +25,20 @@ const SORTS = {
 } as const;
 type Sort = keyof typeof SORTS;
 
+/** Filters that have an index by creation, with their columns. */
+const INDEXED = {
+  store: ['ix_orders_store', 'store'],
+  user_id: ['ix_orders_user', 'completed_by'],
+  campaign_id: ['ix_orders_campaign', 'campaign_id'],
+} as const;
+const INDEXED_FILTERS = Object.keys(INDEXED) as (keyof typeof INDEXED)[];
+
 /** Filters that exclude others, because no index has both. The first that a request has decides. */
 const EXCLUSIVE: [filters: readonly (keyof ListOrdersDto)[], excluded: readonly (keyof ListOrdersDto)[]][] = [
-  [['store'], ['external_id', 'status', ...SORTS.updated, ...SORTS.completed]],
+  ...INDEXED_FILTERS.map((name): (typeof EXCLUSIVE)[number] => [
+    [name],
+    ['external_id', 'status', ...INDEXED_FILTERS.filter((one) => one !== name), ...SORTS.updated, ...SORTS.completed],
+  ]),
   [SORTS.updated, ['status', ...SORTS.created, ...SORTS.completed]],
   [SORTS.completed, SORTS.created],
 ];
@@ -68,7 +79,7 @@ export const ORDERS: ListOf<OrderFilter, OrderDto> = (asked) => {
 
 /** Returns the index ranges that have the orders of a filter, apart from its period. */
 function rangesOf(filter: OrderFilter): IndexRange[] {
-  const { document, external_id: externalId, status, store } = filter;
+  const { document, external_id: externalId, status } = filter;
   if (document !== undefined)
     return Array.from(new Set(status ?? ORDER_STATUSES), (one) => ({
       index: 'ix_orders_customer',
@@ -82,7 +93,10 @@ function rangesOf(filter: OrderFilter): IndexRange[] {
     if (status !== undefined) prefix.push(['status IN (?)', status]);
     return [{ index: 'uq_orders_merchant_external_id', prefix }];
   }
-  if (store !== undefined) return [{ index: 'ix_orders_store', prefix: [['store = ?', store]] }];
+  for (const [name, [index, column]] of Object.entries(INDEXED)) {
+    const value = filter[name as keyof typeof INDEXED];
+    if (value !== undefined) return [{ index, prefix: [[`${column} = ?`, value]] }];
+  }
   const sort = sortOf(filter);
   if (sort === 'updated') return [{ index: 'ix_orders_updated', prefix: [] }];
   const byCompletion = sort === 'completed';

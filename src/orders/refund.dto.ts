@@ -2,7 +2,7 @@ import { ApiProperty, PickType } from '@nestjs/swagger';
 import { IsBoolean, IsOptional, ValidateIf } from 'class-validator';
 import { ByDto, byOf } from '../platform/http/by.dto.js';
 import { Column } from '../platform/http/csv.js';
-import { PageOf } from '../platform/http/page-query.dto.js';
+import { CreatedQueryDto, PageOf } from '../platform/http/page-query.dto.js';
 import {
   ApiMetadata,
   IsCallerId,
@@ -10,6 +10,7 @@ import {
   IsMetadata,
   IsMoney,
   IsText,
+  IsUserId,
   IsWholeNumber,
 } from '../platform/http/validators.js';
 import { ApiId, ApiMoney, InOrder } from '../platform/openapi/decorators.js';
@@ -224,6 +225,14 @@ export class RefundQuoteDto extends PickType(RefundDto, [
   'cashback_taken_back',
   'amount_to_pay_back',
 ]) {}
+
+/** Filters for refunds. A refund must match all of them. */
+export class ListRefundsDto extends CreatedQueryDto {
+  /** Made by this API user, or by the `operator`. */
+  @IsOptional()
+  @IsUserId()
+  readonly user_id?: string;
+}
 
 /** A page of refunds, newest first. */
 export class RefundPageDto extends PageOf(RefundDto) {}

@@ -12,13 +12,14 @@ import {
   MerchantId,
   Requires,
 } from '../platform/http/decorators.js';
-import { CreatedQueryDto, PageQueryDto } from '../platform/http/page-query.dto.js';
+import { PageQueryDto } from '../platform/http/page-query.dto.js';
 import { ListFile } from '../platform/http/response.interceptor.js';
 import { VoidDto } from '../platform/http/void.dto.js';
 import { ApiCreated, ApiProblems, ApiReplays } from '../platform/openapi/decorators.js';
 import { type Caller } from '../platform/values/caller.js';
 import {
   CreateRefundDto,
+  ListRefundsDto,
   QuoteRefundDto,
   REFUND_COLUMNS,
   RefundDto,
@@ -151,7 +152,7 @@ export class RefundListController {
   @Requires('reports')
   @Heavy()
   @ListFile('refunds', RefundPageDto, REFUND_COLUMNS)
-  listAllRefunds(@MerchantId() merchantId: string, @Query() query: CreatedQueryDto): Promise<RefundPageDto> {
+  listAllRefunds(@MerchantId() merchantId: string, @Query() query: ListRefundsDto): Promise<RefundPageDto> {
     return this.reads.page(merchantId, query, REFUNDS);
   }
 }

@@ -1,24 +1,19 @@
 import { type EntityManager, In } from 'typeorm';
-import {
-  type CreatedPageRequest,
-  type IndexRange,
-  type List,
-  list,
-  type PageRequest,
-  periodOf,
-} from '../platform/database/lists.js';
+import { type IndexRange, type List, list, type PageRequest, periodOf } from '../platform/database/lists.js';
 import { type Asked, type ListOf } from '../platform/database/reads.js';
 import { notFound } from '../platform/values/problem.js';
 import { Order } from './order.entity.js';
-import { type RefundDto, toRefundDto } from './refund.dto.js';
+import { type ListRefundsDto, type RefundDto, toRefundDto } from './refund.dto.js';
 import { readVoidable } from './refund-voids.js';
 import { Refund } from './refund.entity.js';
 
 /** The merchant's refunds, newest first. */
-export const REFUNDS: ListOf<CreatedPageRequest, RefundDto> = (asked) => ({
-  ...refundsIn(asked, 'refunds', { index: 'ix_refunds_merchant_created', prefix: [] }),
-  period: periodOf(asked.query.created_from, asked.query.created_to),
-});
+export const REFUNDS: ListOf<ListRefundsDto, RefundDto> = (asked) => {
+  const { user_id: by, created_from, created_to } = asked.query;
+  const ofUser: IndexRange = { index: 'ix_refunds_user', prefix: [['created_by = ?', by]] };
+  const range = by === undefined ? { index: 'ix_refunds_merchant_created', prefix: [] } : ofUser;
+  return { ...refundsIn(asked, 'refunds', range), period: periodOf(created_from, created_to) };
+};
 
 /** The refunds of an order, newest first. @throws Problem not_found, also for an order of another merchant. */
 export const REFUNDS_OF_ORDER: ListOf<PageRequest & { orderId: string }, RefundDto> = async (asked) => {

@@ -69,8 +69,10 @@ describe('the examples of the OpenAPI document', () => {
     expect(answers.map(({ status }) => status)).toEqual([201, 200, 200, 200, 201, 200, 200, 200, 201]);
     // The example of the order is completed, so another one is cancelled.
     const cancelled = await execute('post', '/orders/{id}/cancel', (await merchant.create()).id);
+    const batch = await execute('post', '/grants/batch');
     const voided = await execute('post', '/grants/{id}/void', answers.at(-1)!.body.id);
-    expect([cancelled, voided].map(({ status }) => status)).toEqual([200, 200]);
+    expect([cancelled, batch, voided].map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect(batch.body.data).toMatchObject([{ problem: null }]);
     const debited = await execute('post', '/debits');
     const restored = await execute('post', '/debits/{id}/void', debited.body.id);
     const undone = await execute('post', '/orders/{id}/refunds/{refund_id}/void', id, answers[4]!.body.id);

@@ -62,6 +62,24 @@ describe('GET /refunds', () => {
     expect(pages.flatMap((page) => idsOf(page as never))).toEqual(ids.slice(0, 3));
   });
 
+  it('GET /refunds?user_id returns the refunds of an API user, whoever sold, in pages and in a period', async () => {
+    const shop = await aMerchant(service);
+    const cashier = await aUser(service, shop.id, ['sell', 'refund', 'reports'], 'Caixa 3');
+    const [own, theirs] = [await refundsOf(shop, 2), await refundsOf(cashier, 4)];
+    const last = await cashier.refund(await shop.completed(), '1.00');
+    const ids = idsOf({ data: [last, ...theirs] });
+    const found = async (query: string): Promise<string[]> =>
+      (await shop.all<Refund>(`/refunds?${query}`)).map(({ id }) => id);
+    expect(await found(`user_id=${cashier.userId}`)).toEqual(ids);
+    expect(await found(`user_id=${cashier.userId.toUpperCase()}&limit=2`)).toEqual(ids);
+    expect(await found(`user_id=${shop.userId}&limit=1`)).toEqual(idsOf({ data: own }));
+    const at = theirs[1]!.created_at;
+    expect(await found(`user_id=${cashier.userId}&created_from=${at}&limit=1`)).toEqual(ids.slice(0, 3));
+    expect(await found(`user_id=${cashier.userId}&created_to=${at}`)).toEqual(ids.slice(3));
+    for (const by of ['operator', shop.id]) expect(await found(`user_id=${by}`)).toEqual([]);
+    expect(await list(await aMerchant(service), `user_id=${cashier.userId}`)).toMatchObject({ data: [] });
+  });
+
   it('the pages of GET /refunds return each refund once when all have the same creation date', async () => {
     const shop = await aMerchant(service);
     const refunds = await refundsOf(shop, 7);
@@ -102,6 +120,7 @@ describe('GET /refunds', () => {
     ['created_from', 'created_from=2026-11-20'],
     ['created_to', 'created_to=2026-11-20T13:45:00'],
     ['store', 'store=SP-014'],
+    ['user_id', 'user_id=Caixa'],
     ['cursor', 'cursor=abc'],
   ])('GET /refunds returns 400 when %s is invalid: %s', async (parameter, query) => {
     const shop = await aMerchant(service);

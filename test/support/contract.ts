@@ -86,7 +86,8 @@ export class Contract {
     if (operation === undefined) return [];
     const at = ['paths', route?.template ?? '', method.toLowerCase()];
     const found = this.#ofResponse(at, operation, answer);
-    if (answer.status < 400) found.push(...this.#ofRequest(at, operation, searchParams, body));
+    if (answer.status < 400 && !hasRefusedElement(answer.body))
+      found.push(...this.#ofRequest(at, operation, searchParams, body));
     return found.map((violation) => `${method} ${pathname}: ${answer.status}: ${violation}`);
   }
 
@@ -157,6 +158,12 @@ export class Contract {
     );
   }
 }
+
+/** Whether one element of a batch was not valid, which does not fail the batch. */
+const hasRefusedElement = (body: unknown): boolean => {
+  const { data } = (body ?? {}) as { data?: ({ problem?: Problem | null } | null)[] };
+  return Array.isArray(data) && data.some((element) => element?.problem?.status === 400);
+};
 
 /** An optional member that is null counts as absent, and one that is required is refused. */
 function withoutNulls(body: unknown): unknown {

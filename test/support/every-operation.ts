@@ -258,6 +258,8 @@ export async function useEveryOperation(send: Send): Promise<void> {
   const { body: granted } = await send('post', '/grants', grant);
   await send('post', '/grants', { ...grant, amount: '81.00' });
   await send('post', '/grants', {});
+  await send('post', '/grants/batch', { data: [grant, { ...grant, external_id: 'g-4' }, {}] });
+  await send('post', '/grants/batch', { data: [] });
   await send('get', '/grants/{id}', undefined, { id: granted.id });
   await send('get', '/grants/{id}', undefined, { id });
   await useSales(send);

@@ -52,6 +52,12 @@ export type Credit = Json<CreditDto>;
 export type CustomerCredit = Json<CustomerCreditDto>;
 export type Customer = Json<CustomerDto>;
 export type Grant = Json<GrantDto>;
+/** What came of one grant of a batch. */
+export interface GrantResult {
+  status: number;
+  grant: Grant | null;
+  problem: Problem | null;
+}
 export type Debit = Json<DebitDto>;
 /** The members of all types of events. */
 export type FeedEvent = Omit<Json<EventDto>, 'data'> & {
@@ -417,6 +423,11 @@ export class Shop {
   grant(members: Members = {}): Call<Grant> {
     const body = { external_id: `SORRY-${unique()}`, document: aDocument(), amount: '50.00', ...members };
     return this.send('POST', '/grants', { body }, 201);
+  }
+
+  /** Makes grants, each on its own. */
+  grantEach(data: readonly unknown[]): Call<{ data: GrantResult[] }> {
+    return this.send('POST', '/grants/batch', { body: { data } }, 200);
   }
 
   /** Debits 20.00 of a customer. Pass the members that matter for the test, or a whole body to send it again. */

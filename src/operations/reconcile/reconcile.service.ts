@@ -3,7 +3,7 @@ import { type EntityManager, type EntityTarget, type ObjectLiteral } from 'typeo
 import { Credit, Hold } from '../../cashback/credit.entity.js';
 import { Debit } from '../../cashback/debit.entity.js';
 import { Entry } from '../../cashback/entry.entity.js';
-import { GrantTotal } from '../../cashback/grant-totals.js';
+import { GrantTotal } from '../../merchants/grant-totals.js';
 import { Grant } from '../../cashback/grant.entity.js';
 import { Wallet } from '../../cashback/wallet.entity.js';
 import { FeedEvent } from '../../events/event.entity.js';

@@ -11,6 +11,8 @@ export interface AppRequest extends Request {
   route: { path: string } | undefined;
   /** Answers the request when it fires. */
   deadline: NodeJS.Timeout | undefined;
+  /** When it fires, as `performance.now()` counts. */
+  answerBy: number;
   /** Set by the guard on routes that need an access token. */
   user?: Omit<Caller, 'permissions'>;
   /** What the caller's API user may do now. The guard sets it with `user`. */

@@ -140,6 +140,7 @@ export function startBodyDeadline(request: AppRequest, response: Response): void
 function answerAfter(milliseconds: number, request: AppRequest, response: Response, problem: () => Problem): void {
   if (response.closed) return;
   clearTimeout(request.deadline);
+  request.answerBy = performance.now() + milliseconds;
   request.deadline = setTimeout(() => {
     if (!response.headersSent) sendProblem(request, response, problem());
   }, milliseconds);

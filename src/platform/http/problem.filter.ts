@@ -9,20 +9,25 @@ import { type AppRequest, sendProblem } from './app-request.js';
 /** Turns every error into a problem (RFC 9457). The details of a 500 are only logged. */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
-  readonly #log = new Logger('Problem');
-
   catch(error: unknown, host: ArgumentsHost): void {
     const request = host.switchToHttp().getRequest<AppRequest>();
     const response = host.switchToHttp().getResponse<Response>();
-    const problem = problemOf(error);
-    if (problem.code === 'internal_error')
-      this.#log.error({ request_id: request.id, err: loggable(error) }, 'internal_error');
-    // A refusal by a full queue has no cause: the metrics count it, and a log line would cost more than the refusal.
-    if (problem.code === 'unavailable' && problem.cause !== undefined)
-      this.#log.warn({ request_id: request.id, err: loggable(problem.cause) }, 'unavailable');
+    const problem = reportedProblem(request, error);
     // The deadline may have answered already.
     if (!response.writableEnded) sendProblem(request, response, problem);
   }
+}
+
+const log = new Logger('Problem');
+
+/** Returns the problem for an error of a request, and logs what the caller cannot know or fix. */
+export function reportedProblem({ id }: AppRequest, error: unknown): Problem {
+  const problem = problemOf(error);
+  if (problem.code === 'internal_error') log.error({ request_id: id, err: loggable(error) }, 'internal_error');
+  // A refusal by a full queue has no cause: the metrics count it, and a log line would cost more than the refusal.
+  if (problem.code === 'unavailable' && problem.cause !== undefined)
+    log.warn({ request_id: id, err: loggable(problem.cause) }, 'unavailable');
+  return problem;
 }
 
 function problemOf(error: unknown): Problem {

@@ -21,16 +21,20 @@ export class RequestValidationPipe implements PipeTransform<unknown, unknown> {
   transform(value: unknown, { type, metatype }: ArgumentMetadata): unknown {
     if ((type !== 'body' && type !== 'query') || metatype === undefined) return value;
     // A missing body is treated as an object without members. `null` is a body, but not an object.
-    const given = value === undefined ? {} : value;
-    if (typeof given !== 'object' || given === null || Array.isArray(given))
-      throw validationFailed([{ pointer: '', detail: 'must be an object' }]);
-    const unknown: UnknownMember[] = [];
-    const dto = toDto(metatype as Type<object>, given, { pointer: '', unknown });
-    const faults = faultsOf(validateSync(dto, { stopAtFirstError: true }), type);
-    faults.push(...unknown.map(type === 'body' ? memberFault : parameterFault));
-    if (faults.length > 0) throw validationFailed(faults);
-    return dto;
+    return readDto(metatype as Type<object>, value === undefined ? {} : value, type);
   }
+}
+
+/** Turns a value into a DTO. @throws Problem validation_failed, with all errors. */
+export function readDto<T extends object>(metatype: Type<T>, value: unknown, place: 'body' | 'query' = 'body'): T {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw validationFailed([{ pointer: '', detail: 'must be an object' }]);
+  const unknown: UnknownMember[] = [];
+  const dto = toDto(metatype, value, { pointer: '', unknown });
+  const faults = faultsOf(validateSync(dto, { stopAtFirstError: true }), place);
+  faults.push(...unknown.map(place === 'body' ? memberFault : parameterFault));
+  if (faults.length > 0) throw validationFailed(faults);
+  return dto;
 }
 
 function faultsOf(errors: ValidationError[], place: 'body' | 'query', parent = ''): Fault[] {

@@ -75,16 +75,16 @@ export function IsAtMost(member: string): PropertyDecorator {
 /** An ID that the caller chooses. */
 export const IsCallerId = (): PropertyDecorator => IsText('id', 100);
 
-/** The ID of an API user, in lower case afterwards, or the word for the operator. */
-export function IsUserId(): PropertyDecorator {
+/** The ID of an API user, or the word for the operator. */
+export const IsUserId = (): PropertyDecorator => IsIdOf('an API user', OPERATOR);
+
+/** The UUID of something, in lower case afterwards. @param word is allowed in its place. */
+export function IsIdOf(something: string, word?: string): PropertyDecorator {
+  const detail = `must be the UUID of ${something}${word === undefined ? '' : `, or "${word}"`}`;
   return applyDecorators(
     Converted((value) => (typeof value === 'string' && UUID.test(value.toLowerCase()) ? value.toLowerCase() : value)),
-    rule('isUserId', (value) =>
-      typeof value === 'string' && (value === OPERATOR || UUID.test(value))
-        ? undefined
-        : `must be the UUID of an API user, or "${OPERATOR}"`,
-    ),
-    ApiProperty({ type: String, maxLength: 36 }),
+    rule('isIdOf', (value) => (typeof value === 'string' && (value === word || UUID.test(value)) ? undefined : detail)),
+    ApiProperty({ type: String, maxLength: 36, ...(word === undefined && { format: 'uuid' }) }),
   );
 }
 
@@ -119,6 +119,8 @@ interface Bounds {
   of: string;
   least?: 0 | 1;
   most: number;
+  /** Whether each element is read later, on its own: then it stays as it was sent. */
+  areApart?: true;
 }
 
 /**
@@ -126,12 +128,9 @@ interface Bounds {
  * an object becomes a value that nested validation refuses with its index; otherwise validation would skip `null` and
  * descend into nested arrays. An array that is too long is not converted, because it can have ten thousand elements.
  */
-export function IsListOf(type: () => Type<object>, { of, least = 0, most }: Bounds): PropertyDecorator {
+export function IsListOf(type: () => Type<object>, { of, least = 0, most, areApart }: Bounds): PropertyDecorator {
   const message = { message: `must be an array of ${least} to ${most} ${of}` };
-  return applyDecorators(
-    IsArray(message),
-    ArrayMinSize(least, message),
-    ArrayMaxSize(most, message),
+  const ofElements = [
     ValidateNested({ each: true, message: 'must be an object' }),
     Converted((value, { pointer, unknown }) =>
       Array.isArray(value) && value.length <= most
@@ -140,6 +139,12 @@ export function IsListOf(type: () => Type<object>, { of, least = 0, most }: Boun
           )
         : value,
     ),
+  ];
+  return applyDecorators(
+    IsArray(message),
+    ArrayMinSize(least, message),
+    ArrayMaxSize(most, message),
+    ...(areApart ? [] : ofElements),
     ApiProperty({ type: () => type(), isArray: true, ...(least && { minItems: least }), maxItems: most }),
   );
 }

@@ -43,6 +43,7 @@ export interface Operations {
   listWalletEntries: [api.ListWalletEntriesData, api.ListWalletEntriesResponses];
   createGrant: [api.CreateGrantData, api.CreateGrantResponses];
   listGrants: [api.ListGrantsData, api.ListGrantsResponses];
+  createGrants: [api.CreateGrantsData, api.CreateGrantsResponses];
   getGrant: [api.GetGrantData, api.GetGrantResponses];
   voidGrant: [api.VoidGrantData, api.VoidGrantResponses];
   createDebit: [api.CreateDebitData, api.CreateDebitResponses];
@@ -127,6 +128,7 @@ export const OPERATIONS = {
   listWalletEntries: ['GET /wallets/{id}/entries', 'list', 200, { data: [] }],
   createGrant: ['POST /grants', 'send', 201, { id: '', wallet_id: '', amount: '' }],
   listGrants: ['GET /grants', 'list', 200, { data: [] }],
+  createGrants: ['POST /grants/batch', 'send', 200, { data: [] }],
   getGrant: ['GET /grants/{id}', 'call', 200, { id: '', wallet_id: '', amount: '' }],
   voidGrant: ['POST /grants/{id}/void', 'send', 200, { id: '', wallet_id: '', amount: '' }],
   createDebit: ['POST /debits', 'send', 201, { id: '', wallet_id: '', metadata: {} }],

@@ -366,6 +366,11 @@ export type Me = {
      * What it may do now; it can be empty.
      */
     permissions: Array<Permission>;
+    /**
+     * What it can still grant today, in BRL: the rest of the policy's `grant_daily_maximum`, or less if all users of the
+     * merchant have granted almost four times as much. Null without the permission `grants`.
+     */
+    grants_left_today: string | null;
     merchant: Merchant;
 };
 
@@ -1659,6 +1664,34 @@ export type Grant = {
      */
     voided_by: By | null;
     void_reason: string | null;
+};
+
+export type CreateGrants = {
+    /**
+     * 1 to 100 grants, each with an `external_id` of its own.
+     */
+    data: Array<CreateGrant>;
+};
+
+export type GrantResult = {
+    /**
+     * 201 if it was made; 200 if a grant with this `external_id` and content existed; otherwise the status of the
+     * problem.
+     */
+    status: number;
+    /**
+     * The grant in its current state; null if there is a problem.
+     */
+    grant: Grant | null;
+    /**
+     * The problem that `POST /grants` would have, with pointers into this grant of the request; null if there is none. If
+     * it is `retryable`, send the grant again.
+     */
+    problem: Problem | null;
+};
+
+export type GrantResults = {
+    data: Array<GrantResult>;
 };
 
 export type GrantPage = {
@@ -5596,6 +5629,14 @@ export type ListOrdersData = {
          */
         store?: string;
         /**
+         * Completed by this API user, or by the `operator`. The same filters as with `store` are allowed with it.
+         */
+        user_id?: string;
+        /**
+         * Made by the rules of this campaign. The same filters as with `store` are allowed with it.
+         */
+        campaign_id?: string;
+        /**
          * Last changed at this instant or later. With `updated_from` or `updated_to`, orders are sorted by their last change,
          * and of the other filters only `external_id` is allowed. A change can be committed a while after its `updated_at`:
          * begin two minutes before the last one that you have read.
@@ -5607,7 +5648,7 @@ export type ListOrdersData = {
         updated_to?: string;
         /**
          * Completed at this instant or later. With `completed_from` or `completed_to`, orders are sorted by completion, and
-         * other instants and `store` are not allowed.
+         * other instants, `store`, `user_id` and `campaign_id` are not allowed.
          */
         completed_from?: string;
         /**
@@ -6623,6 +6664,10 @@ export type ListAllRefundsData = {
          */
         created_to?: string;
         /**
+         * Made by this API user, or by the `operator`.
+         */
+        user_id?: string;
+        /**
          * The `next_cursor` of the previous page.
          */
         cursor?: string;
@@ -7214,6 +7259,49 @@ export type CreateGrantResponses = {
 };
 
 export type CreateGrantResponse = CreateGrantResponses[keyof CreateGrantResponses];
+
+export type CreateGrantsData = {
+    body: CreateGrants;
+    path?: never;
+    query?: never;
+    url: '/grants/batch';
+};
+
+export type CreateGrantsErrors = {
+    /**
+     * `malformed_request`: The request is not valid HTTP
+     *
+     * `malformed_json`: The request body is not valid JSON
+     *
+     * `validation_failed`: The request is not valid
+     */
+    400: ({
+        code: 'malformed_request';
+    } & MalformedRequestProblem) | ({
+        code: 'malformed_json';
+    } & MalformedJsonProblem) | ({
+        code: 'validation_failed';
+    } & ValidationFailedProblem);
+    /**
+     * `forbidden`: The API user does not have the permission for this
+     */
+    403: ForbiddenProblem;
+    /**
+     * What every operation can return: one example per code
+     */
+    default: Problem;
+};
+
+export type CreateGrantsError = CreateGrantsErrors[keyof CreateGrantsErrors];
+
+export type CreateGrantsResponses = {
+    /**
+     * OK
+     */
+    200: GrantResults;
+};
+
+export type CreateGrantsResponse = CreateGrantsResponses[keyof CreateGrantsResponses];
 
 export type GetGrantData = {
     body?: never;

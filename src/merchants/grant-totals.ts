@@ -1,11 +1,11 @@
 import { Entity, type EntityManager } from 'typeorm';
-import type { Policy } from '../merchants/policy.js';
 import { inColumn } from '../platform/database/by-merchant.js';
 import { CentsColumn, PrimaryId, WordColumn } from '../platform/database/columns.js';
 import { columnNames, insertRows, type Row, toEntity } from '../platform/database/rows.js';
 import { formatMoney } from '../platform/values/money.js';
 import { Problem } from '../platform/values/problem.js';
 import { dayOf } from '../platform/values/time.js';
+import type { Policy } from './policy.js';
 
 /** What an API user, or all of a merchant, granted on the last day on which they granted anything. */
 @Entity('grant_totals')
@@ -28,6 +28,8 @@ export class GrantTotal {
 /** All users of a merchant together can grant this many times as much as one. */
 const USERS = 4;
 
+type Key = Pick<GrantTotal, 'merchantId' | 'subjectId'>;
+
 /** A grant of an API user. */
 interface UserGrant {
   merchantId: string;
@@ -35,7 +37,7 @@ interface UserGrant {
   policy: Policy;
 }
 
-/** The locked totals of the users that grant in a transaction, and of their merchants. */
+/** The totals of some users and of their merchants: for those that grant in a transaction, they are locked. */
 export class GrantTotals {
   private constructor(private readonly totals: readonly GrantTotal[]) {}
 
@@ -48,7 +50,18 @@ export class GrantTotals {
     const sorted = [...keys].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, total]) => total);
     if (sorted.length === 0) return new GrantTotals([]);
     await insertRows(manager, GrantTotal, sorted, ['merchant_id']);
-    const [condition, parameters] = inColumn('subject_id', sorted, ({ subjectId }) => subjectId);
+    return GrantTotals.#read(manager, sorted);
+  }
+
+  /** Returns what an API user can still grant on this day. */
+  static async leftCentsOf(manager: EntityManager, grant: UserGrant, at: Date): Promise<number> {
+    const { merchantId, by } = grant;
+    const keys = [merchantId, by].map((subjectId) => ({ merchantId, subjectId }));
+    return (await GrantTotals.#read(manager, keys)).#leftCents(grant, at);
+  }
+
+  static async #read(manager: EntityManager, keys: readonly Key[]): Promise<GrantTotals> {
+    const [condition, parameters] = inColumn('subject_id', keys, ({ subjectId }) => subjectId);
     const sql = `SELECT ${columnNames(manager, GrantTotal).join(', ')} FROM grant_totals WHERE ${condition}`;
     const rows = await manager.query<Row[]>(sql, parameters);
     return new GrantTotals(rows.map((row) => toEntity(manager, GrantTotal, row)));
@@ -56,13 +69,17 @@ export class GrantTotals {
 
   /** @throws Problem grant_exceeds_maximum if the user, or all of the merchant, would grant too much on this day. */
   refuseAboveMaximum(grant: UserGrant, amountCents: number, at: Date): void {
-    const { grantDailyMaximumCents } = grant.policy;
-    const [all, own] = this.#of(grant, at).map(({ grantedCents }) => grantedCents) as [number, number];
-    const leftCents = Math.min(USERS * grantDailyMaximumCents - all, grantDailyMaximumCents - own);
+    const leftCents = this.#leftCents(grant, at);
     if (amountCents <= leftCents) return;
-    const maximum = formatMoney(Math.max(0, leftCents));
+    const maximum = formatMoney(leftCents);
     const errors = [{ pointer: '/amount', detail: `must be at most ${maximum} today` }];
     throw new Problem('grant_exceeds_maximum', { maximum, limited_by: 'day', errors });
+  }
+
+  #leftCents(grant: UserGrant, at: Date): number {
+    const { grantDailyMaximumCents: maximum } = grant.policy;
+    const [all, own] = this.#of(grant, at).map(({ grantedCents }) => grantedCents) as [number, number];
+    return Math.max(0, Math.min(USERS * maximum - all, maximum - own));
   }
 
   add(grant: UserGrant, amountCents: number, at: Date): void {
@@ -73,7 +90,9 @@ export class GrantTotals {
   #of({ merchantId, by, policy }: UserGrant, at: Date): GrantTotal[] {
     const day = dayOf(at, policy.timeZone);
     return [merchantId, by].map((id) => {
-      const total = this.totals.find((one) => one.merchantId === merchantId && one.subjectId === id)!;
+      const total = this.totals.find((one) => one.merchantId === merchantId && one.subjectId === id);
+      // A locked one exists.
+      if (total === undefined) return { merchantId, subjectId: id, day, grantedCents: 0 };
       // The clocks of instances differ: a total of the next day counts for the day before, too.
       return total.day < day ? Object.assign(total, { day, grantedCents: 0 }) : total;
     });
