@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { ApiUsersService } from '../../src/auth/api-users.service.js';
 import { PERMISSIONS } from '../../src/platform/values/caller.js';
 import { expectInvariants } from '../support/expectations.js';
+import { aMerchant } from '../support/factories.js';
 import { answersIn, commandBlocksOf } from '../support/pages.js';
 import { describeIf } from '../support/requirements.js';
 import { hasShell, Shell } from '../support/shell.js';
@@ -19,7 +20,7 @@ const describeShell = describeIf(
 );
 
 describeShell('the pages to paste', () => {
-  const { service, merchant } = useService();
+  const { service, merchant } = useService({ merchant: (of) => aMerchant(of, { lateSaleDays: 3 }) });
   let shell: Shell;
 
   beforeAll(async () => {

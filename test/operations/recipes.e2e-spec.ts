@@ -67,7 +67,8 @@ describe('docs/recipes.md', () => {
       return (await shop.create({ total: '100.00', payment_methods })).cashback.to_receive.amount;
     };
     expect([await earned('cash'), await earned('pix')]).toEqual(['5.00', '7.00']);
-    await operate(blocksOf('Double cashback this weekend', 'sh').join(''), shop.id);
+    await shop.post('/campaigns', JSON.parse(blocksOf('Double cashback this weekend', 'json')[0]!));
+    clock.skip(60_000);
     expect([await earned('cash'), await earned('pix')]).toEqual(['10.00', '12.00']);
   });
 

@@ -12,11 +12,11 @@ export interface Caller {
 /** What API users may do (docs/roles.md). To read one order, refund, grant or wallet, none is needed. */
 export const PERMISSIONS = [
   'sell',
-  'late_sales',
   'refund',
   'customers',
   'grants',
   'debits',
+  'late_sales',
   'rules',
   'events',
   'reports',
