@@ -2,7 +2,7 @@ import { ApiProperty, PickType } from '@nestjs/swagger';
 import { IsBoolean, IsEmail, IsNotEmpty, IsString } from 'class-validator';
 import { PageOf } from '../platform/http/page-query.dto.js';
 import { IsText, IsWordList, rule } from '../platform/http/validators.js';
-import { ApiId, InOrder } from '../platform/openapi/decorators.js';
+import { ApiId, ApiMoney, InOrder } from '../platform/openapi/decorators.js';
 import { isOperatorName, type Permission, PERMISSIONS } from '../platform/values/caller.js';
 import { passwordFault } from './passwords.js';
 
@@ -109,8 +109,9 @@ export class MeDto {
   /**
    * What it can still grant today, in BRL: the rest of the policy's `grant_daily_maximum`, or less if all users of the
    * merchant have granted almost four times as much. Null without the permission `grants`.
+   * @example "5000.00"
    */
-  @ApiProperty({ type: String, nullable: true, example: '5000.00' })
+  @ApiMoney({ nullable: true })
   readonly grants_left_today!: string | null;
 
   readonly merchant!: MerchantDto;

@@ -1,8 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { ByDto } from '../platform/http/by.dto.js';
 import { PageOf } from '../platform/http/page-query.dto.js';
-import { ApiId, InOrder } from '../platform/openapi/decorators.js';
-import { AMOUNT_PATTERN } from '../platform/values/money.js';
+import { ApiId, ApiMoney, InOrder } from '../platform/openapi/decorators.js';
 
 /** What a line of a timeline can say. Lines of one instant and one cause are in this order. */
 export const TIMELINE_TYPES = [
@@ -31,8 +30,9 @@ export class TimelineLineDto {
   /**
    * Of `completed`, the total; of `refunded` and `refund_voided`, the refunded part of it; otherwise the cashback,
    * signed as in the statement. Null if nothing moved.
+   * @example "-20.00"
    */
-  @ApiProperty({ type: String, pattern: AMOUNT_PATTERN.source.replace('^', '^-?'), nullable: true, example: '-20.00' })
+  @ApiMoney({ signed: true, nullable: true })
   readonly amount!: string | null;
 
   /** Who did it; null for what a date does. */

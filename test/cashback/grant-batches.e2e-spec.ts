@@ -1,8 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { Admission } from '../../src/platform/http/admission.js';
 import { createDataSource } from '../../src/schema.js';
 import { atOnce, Client } from '../support/client.js';
 import { expectInvariants, expectProblem, pointersOf } from '../support/expectations.js';
-import { aDocument, aMerchant, aUser, type TestMerchant } from '../support/factories.js';
+import { aDocument, aMerchant, anOrder, aUser, type TestMerchant } from '../support/factories.js';
+import { startService } from '../support/service.js';
 import { type GrantResult, type Members, unique } from '../support/shop.js';
 import { useService } from '../support/use-service.js';
 import { rowsOf } from '../support/wallets.js';
@@ -32,6 +35,22 @@ const stored = async (shop: TestMerchant): Promise<string[]> =>
   (await shop.all<{ external_id: string }>('/grants?limit=100')).map(({ external_id }) => external_id).sort();
 
 const idsOf = (sent: readonly { external_id: string }[]): string[] => sent.map(({ external_id }) => external_id).sort();
+
+/** Runs a test while another connection has locked the wallet of a customer. */
+async function whileLocked(shop: TestMerchant, document: string, run: () => Promise<void>): Promise<void> {
+  const stranger = await createDataSource(service.databaseUrl).initialize();
+  const holder = stranger.createQueryRunner();
+  await holder.startTransaction('READ COMMITTED');
+  try {
+    const sql = 'SELECT id FROM wallets WHERE merchant_id = ? AND document = ? FOR UPDATE';
+    await holder.query(sql, [shop.id, document]);
+    await run();
+  } finally {
+    await holder.rollbackTransaction();
+    await holder.release();
+    await stranger.destroy();
+  }
+}
 
 describe('POST /grants/batch', () => {
   it('POST /grants/batch makes each grant as POST /grants does, in the order of the request', async () => {
@@ -261,26 +280,43 @@ describe('many grants at once', () => {
     const document = await shop.customerWith('1.00');
     const data = grants(30);
     data[4] = aGrant({ document });
-    const stranger = await createDataSource(service.databaseUrl).initialize();
-    const holder = stranger.createQueryRunner();
-    await holder.startTransaction('READ COMMITTED');
-    let results: GrantResult[];
-    try {
-      await holder.query('SELECT id FROM wallets WHERE merchant_id = ? AND document = ? FOR UPDATE', [
-        shop.id,
-        document,
-      ]);
-      results = (await shop.grantEach(data)).data;
+    await whileLocked(shop, document, async () => {
+      const results = (await shop.grantEach(data)).data;
       expect(results[4]).toMatchObject({ status: 503, grant: null });
       expect(results[4]!.problem).toMatchObject({ code: 'unavailable', retryable: true, next_action: 'retry' });
-    } finally {
-      await holder.rollbackTransaction();
-      await holder.release();
-      await stranger.destroy();
-    }
+      expect(codes(results.toSpliced(4, 1))).toEqual(Array(29).fill(null));
+    });
     const again = await send(shop, data);
     expect(codes(again)).toEqual(data.map(() => null));
     expect(await stored(shop)).toHaveLength(31);
     expect((await shop.wallet(document)).available).toBe('6.00');
+  });
+
+  it('batches that wait for a lock leave connections for the orders and the batches of another merchant', async () => {
+    const behind = await startService({
+      ...{ databaseUrl: service.databaseUrl, clock: service.clock, env: { DATABASE_POOL_SIZE: '4' } },
+    });
+    try {
+      const [shop, other] = [await aMerchant(service), await aMerchant(service)];
+      const document = await shop.customerWith('1.00');
+      const waiting: Promise<unknown>[] = [];
+      await whileLocked(shop, document, async () => {
+        const client = new Client(behind, shop.client.token).once;
+        for (let n = 0; n < 8; n++) waiting.push(client.post('/grants/batch', { data: grants(100, { document }) }));
+        while (behind.app.get(Admission).load.running < 2) await sleep(5);
+        await sleep(500);
+        const first = Promise.race(waiting).then(() => 'one that waits');
+        const there = new Client(behind, other.client.token);
+        const others = Promise.all([
+          there.post('/orders', anOrder()),
+          there.post('/grants/batch', { data: grants(20) }),
+        ]);
+        expect(await Promise.race([first, others])).toMatchObject([{ status: 201 }, { status: 200 }]);
+        expect(codes((await others)[1].body.data as never)).toEqual(Array(20).fill(null));
+      });
+      await Promise.all(waiting);
+    } finally {
+      await behind.stop();
+    }
   });
 });

@@ -149,6 +149,19 @@ describe('the TypeScript client', () => {
     expect(granted.data).toEqual([]);
   });
 
+  it('many grants are made in one call, in which the problem of one is no error', async () => {
+    const grant = { external_id: 'g-3', document: '52998224725', amount: '3.00' };
+    const wrong = { ...grant, external_id: 'g-4', amount: '3,00' };
+    const { data } = await cashback.grants.createMany({ data: [grant, wrong] });
+    expect(data.map(({ status, problem }) => [status, problem?.code])).toEqual([
+      [201, undefined],
+      [400, 'validation_failed'],
+    ]);
+    expect(await cashback.grants.get(data[0]!.grant!.id)).toEqual(data[0]!.grant);
+    expect((await cashback.grants.createMany({ data: [grant] })).data).toEqual([{ ...data[0], status: 200 }]);
+    expect((await cashback.me()).grants_left_today).toMatch(/^\d+\.\d\d$/);
+  });
+
   it('the feed begins at an instant, or with the last events, and goes on from there', async () => {
     await numberEvents(service);
     const events = await all(cashback.events.list());

@@ -62,7 +62,7 @@ describe('GET /refunds', () => {
     expect(pages.flatMap((page) => idsOf(page as never))).toEqual(ids.slice(0, 3));
   });
 
-  it('GET /refunds?user_id returns the refunds of an API user, whoever sold, in pages and in a period', async () => {
+  it('GET /refunds?user_id returns the refunds of an API user, also of orders of others, in pages and in a period', async () => {
     const shop = await aMerchant(service);
     const cashier = await aUser(service, shop.id, ['sell', 'refund', 'reports'], 'Caixa 3');
     const [own, theirs] = [await refundsOf(shop, 2), await refundsOf(cashier, 4)];
