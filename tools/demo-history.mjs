@@ -35,6 +35,7 @@ const { DateEvents } = await built('events/date-events');
 const { EventSweep } = await built('events/event.entity');
 const { RetentionService } = await built('events/retention.service');
 const { SequencerService } = await built('events/sequencer.service');
+const { CampaignsService } = await built('merchants/campaigns.service');
 const { MerchantsService } = await built('merchants/merchants.service');
 const { CustomerChangesService } = await built('orders/customer-changes.service');
 const { OrderExpiryService } = await built('orders/order-expiry.service');
@@ -166,7 +167,8 @@ const doing = {
   correct: ({ sale, document, reason }) =>
     services.get(CustomerChangesService).change(callers[SUPPORT], sale.order.id, { document, reason }),
   setPolicy: (policy) => merchants.set(merchantId, { policy }),
-  setDays: ({ fromDay, throughDay, changes }) => merchants.setDays(merchantId, { fromDay, throughDay }, changes),
+  setDays: ({ fromDay, throughDay, changes }) =>
+    services.get(CampaignsService).setDays(merchantId, { fromDay, throughDay }, changes),
   disable: (email) => apiUsers.setDisabled(email, true),
   listen: ({ path, ...more }) =>
     services.get(WebhookEndpointsService).create(merchantId, { url: `${DEAD_ADDRESS}${path}`, ...more }),

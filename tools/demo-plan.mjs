@@ -28,6 +28,7 @@ export const FIRST_POLICY = {
   earnMaximumCents: 5000,
   redeemMinimumTotalCents: 3000,
   releaseDays: 7,
+  lateSaleDays: 3,
 };
 const POLICY = { earnRatesByPaymentMethod: { cash: 300 } };
 

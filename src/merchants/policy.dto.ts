@@ -113,6 +113,9 @@ for (const [name, rule] of RULE_ENTRIES) {
 @InOrder()
 export class PolicyDto extends RulesDto {}
 
+/** Requests show what a rule that can be off is like. */
+const OFF_EXAMPLES: Partial<Record<Rule['kind'], string>> = { money: '50.00', rate: '0.10' };
+
 /**
  * Lets callers send rules: validates each member of a DTO that is named like one of them. All are optional; null turns
  * off what can be off.
@@ -123,7 +126,7 @@ export function AcceptsRules(rules: readonly (readonly [keyof Policy, Rule])[] =
       for (const decorate of [
         IsOptional(),
         rule(`is_${memberOf(name)}`, KINDS[kind].faultOf({ kind, ...of })),
-        ...(of.default === null ? [Nullable()] : []),
+        ...(of.default === null ? [Nullable(), ApiProperty({ example: OFF_EXAMPLES[kind] })] : []),
       ])
         decorate(prototype as object, memberOf(name));
   };
@@ -163,6 +166,10 @@ export class ChangePolicyDto extends PartialType(PickType(PolicyDto, membersOf(B
   readonly reason!: string;
 }
 
+/** Some of the rules. */
+@InOrder(PolicyDto)
+export class RulesSetDto extends PartialType(PolicyDto) {}
+
 /** A campaign, as `GET /policy` names it. */
 @InOrder()
 export class CampaignDaysDto {
@@ -194,7 +201,7 @@ export class UpcomingCampaignDto extends CampaignDaysDto {
   readonly begins_at!: Date;
 
   /** Only what is different. */
-  readonly rules!: CampaignRulesDto;
+  readonly rules!: RulesSetDto;
 }
 
 /** The rules for new orders now, why they hold, and the campaigns to come. */
@@ -212,10 +219,6 @@ export class CurrentPolicyDto extends PolicyDto {
 
   readonly upcoming!: UpcomingCampaignDto[];
 }
-
-/** Some of the rules. */
-@InOrder(PolicyDto)
-export class RulesSetDto extends PartialType(PolicyDto) {}
 
 /** A version of the rules that hold without a campaign. */
 @InOrder()
@@ -245,7 +248,7 @@ export const toDaysDto = ({ id, name, fromDay: from, throughDay: through }: Date
 });
 
 /** Builds the response for rules: only those that there are. */
-export const toRulesDto = (rules: Partial<Policy>): CampaignRulesDto => toMembers(rules);
+export const toRulesDto = (rules: Partial<Policy>): RulesSetDto => toMembers(rules);
 
 /** Builds the response for a policy. */
 export const toPolicyDto = (policy: Policy): PolicyDto => toMembers(policy) as Members;

@@ -269,7 +269,7 @@ export class OrderDto {
   readonly operations!: OrderOperation[];
 
   /** The campaign whose rules it has; null without one. */
-  @ApiId({ nullable: true })
+  @ApiProperty({ type: String, format: 'uuid', nullable: true, example: null })
   readonly campaign_id!: string | null;
 
   /** When it was sold, if the sale in one request said so. */

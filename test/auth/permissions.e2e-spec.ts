@@ -73,6 +73,8 @@ const UNKNOWN = '0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10';
 
 /** What every API user may do, whatever its permissions are. */
 const FREE = [
+  'GET /campaigns',
+  'GET /campaigns/{id}',
   'GET /debits/{id}',
   'GET /grants/{id}',
   'GET /me',
@@ -82,6 +84,7 @@ const FREE = [
   'GET /orders/{id}/refunds/{refund_id}',
   'GET /orders/{id}/timeline',
   'GET /policy',
+  'GET /policy/history',
   'GET /wallets/{id}',
   'GET /wallets/{id}/credits',
   'GET /wallets/{id}/entries',

@@ -103,7 +103,8 @@ describe('the OpenAPI document', () => {
     );
     const isOfEvent = (schema: string): boolean => /Event$/.test(schema) || schema === 'WebhookAttemptDto';
     const isExact = (schema: string, member: string, { example, format, pattern }: Schema): boolean => {
-      if (/external_id$|^(request_id|earn_rate|redeem_share)$/.test(member)) return true;
+      if (/external_id$|^(request_id|earn_rate|redeem_share|earn_rate_ceiling|redeem_share_ceiling)$/.test(member))
+        return true;
       if (/(^|_)id$/.test(member))
         return ofCallers.has(schema) || format === 'uuid' || (isOfEvent(schema) && !!pattern?.startsWith('^evt_'));
       if (/_(at|on)$/.test(member)) return format === (member.endsWith('at') ? 'date-time' : 'date');

@@ -1,8 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { addDays, dayOf } from '../../src/platform/values/time.js';
-import { AdminCommandLine } from '../support/admin.js';
 import { FrozenClock } from '../support/clock.js';
 import { expectInvariants } from '../support/expectations.js';
 import { aDocument, aMerchant } from '../support/factories.js';
@@ -12,13 +10,12 @@ import { useService } from '../support/use-service.js';
 const PAGE = readFileSync('docs/recipes.md', 'utf8');
 const clock = new FrozenClock();
 const { service, merchant } = useService({ clock });
-const admin = new AdminCommandLine(service);
 afterEach(() => expectInvariants(service));
 
 const today = (): string => dayOf(clock.now(), 'America/Sao_Paulo');
 
 /** The blocks of a section, with days to come in place of those of the page. */
-function blocksOf(title: string, language: 'sh' | 'json'): string[] {
+function blocksOf(title: string, language: 'json'): string[] {
   const [, section = ''] = PAGE.split(`## ${title}\n`);
   const days = new Map([
     ['2026-11-27', today()],
@@ -28,17 +25,6 @@ function blocksOf(title: string, language: 'sh' | 'json'): string[] {
   return Array.from(section.split('\n## ')[0]!.matchAll(/^```(\w+)\n(.*?)^```$/gms))
     .filter(([, of]) => of === language)
     .map(([, , text = '']) => text.replaceAll(/\d{4}-\d\d-\d\d/g, (day) => days.get(day)!));
-}
-
-/** Runs the commands of a text for a merchant. */
-async function operate(text: string, id: string): Promise<void> {
-  const commands = text.match(/(?<=npm run admin -- |^|`)merchant set <id> .*?(?=`|$)/gm) ?? [];
-  expect(commands.length).toBeGreaterThan(0);
-  for (const command of commands) await admin.json(...command.replace('<id>', id).split(' '));
-  // Rules of today begin a minute later by the clock of this machine, which may be ahead of the test's. The service
-  // keeps a policy for a second of its process.
-  await sleep(1_050);
-  clock.skip(30 * 60_000);
 }
 
 describe('docs/recipes.md', () => {

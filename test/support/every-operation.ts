@@ -7,7 +7,7 @@ import { aDocument, anOrder } from './factories.js';
 
 /** Sends a request. `values` are those of the parameters in the route. */
 export type Send = (
-  method: 'get' | 'post' | 'put' | 'delete',
+  method: 'get' | 'post' | 'put' | 'patch' | 'delete',
   route: string,
   body?: unknown,
   values?: Record<string, string>,
@@ -78,6 +78,28 @@ async function useSales(send: Send): Promise<void> {
   await send('post', '/orders', anOrder({ complete: { redeem: '1.00' } }));
   await send('post', '/orders', anOrder({ complete: { redeem: 'x' }, currency: 'USD' }));
   await send('post', '/orders', anOrder({ complete: {}, total: '0.00', payment_methods: [] }));
+}
+
+/** Changes rules, and makes, changes, ends and deletes campaigns. */
+async function useRules(send: Send): Promise<void> {
+  await send('patch', '/policy', { earn_maximum: '90.00', reason: 'December' }, {}, '', { 'if-match': '"1"' });
+  await send('patch', '/policy', { earn_maximum: '80.00', reason: 'December' }, {}, '', { 'if-match': '"1"' });
+  await send('patch', '/policy', { earn_rate: '0.90', reason: 'December' });
+  await send('get', '/policy/history', undefined, {}, '?limit=1');
+  const today = new Date().toISOString().slice(0, 10);
+  const campaign = { name: 'Summer', from: '2098-01-01', through: '2098-01-31', rules: { earn_rate: '0.10' } };
+  const { body } = await send('post', '/campaigns', campaign);
+  await send('post', '/campaigns', campaign);
+  await send('post', '/campaigns', { ...campaign, name: 'Other' });
+  await send('get', '/campaigns', undefined, {}, '?limit=1');
+  for (const id of [body.id, aUuid()]) {
+    await send('get', '/campaigns/{id}', undefined, { id });
+    await send('post', '/campaigns/{id}/end', undefined, { id });
+    await send('put', '/campaigns/{id}', { ...campaign, name: 'Winter' }, { id });
+    await send('delete', '/campaigns/{id}', undefined, { id });
+  }
+  const { body: running } = await send('post', '/campaigns', { ...campaign, from: today, through: '2097-01-01' });
+  await send('delete', '/campaigns/{id}', undefined, { id: running.id });
 }
 
 /** Debits a customer who has 80.00, and undoes that. */
@@ -253,6 +275,7 @@ export async function useEveryOperation(send: Send): Promise<void> {
   await send('get', '/wallets/{id}', undefined, { id: wallet.body.id });
   await send('get', '/wallets/{id}', undefined, { id });
   await send('get', '/policy');
+  await useRules(send);
   const grant = { external_id: 'g-1', document, amount: '80.00', note: 'Third complaint', store: 'SP-014' };
   await send('post', '/grants', { ...grant, external_id: 'g-2', expires_on: '2098-12-31' });
   const { body: granted } = await send('post', '/grants', grant);

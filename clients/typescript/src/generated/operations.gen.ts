@@ -35,6 +35,14 @@ export interface Operations {
   listAllRefunds: [api.ListAllRefundsData, api.ListAllRefundsResponses];
   createQuote: [api.CreateQuoteData, api.CreateQuoteResponses];
   getPolicy: [api.GetPolicyData, api.GetPolicyResponses];
+  changePolicy: [api.ChangePolicyData, api.ChangePolicyResponses];
+  listPolicyVersions: [api.ListPolicyVersionsData, api.ListPolicyVersionsResponses];
+  createCampaign: [api.CreateCampaignData, api.CreateCampaignResponses];
+  listCampaigns: [api.ListCampaignsData, api.ListCampaignsResponses];
+  getCampaign: [api.GetCampaignData, api.GetCampaignResponses];
+  changeCampaign: [api.ChangeCampaignData, api.ChangeCampaignResponses];
+  deleteCampaign: [api.DeleteCampaignData, api.DeleteCampaignResponses];
+  endCampaign: [api.EndCampaignData, api.EndCampaignResponses];
   searchWallet: [api.SearchWalletData, api.SearchWalletResponses];
   getWallet: [api.GetWalletData, api.GetWalletResponses];
   freezeWallet: [api.FreezeWalletData, api.FreezeWalletResponses];
@@ -120,6 +128,19 @@ export const OPERATIONS = {
   listAllRefunds: ['GET /refunds', 'list', 200, { data: [] }],
   createQuote: ['POST /quotes', 'send', 200, { amount_to_pay: '', cashback: {}, payment_methods: [] }],
   getPolicy: ['GET /policy', 'call', 200, { earn_rate: '', earn_rates_by_payment_method: {}, earn_minimum_total: '' }],
+  changePolicy: [
+    'PATCH /policy',
+    'send',
+    200,
+    { earn_rate: '', earn_rates_by_payment_method: {}, earn_minimum_total: '' },
+  ],
+  listPolicyVersions: ['GET /policy/history', 'list', 200, { data: [] }],
+  createCampaign: ['POST /campaigns', 'send', 201, { id: '', from: '', through: '' }],
+  listCampaigns: ['GET /campaigns', 'list', 200, { data: [] }],
+  getCampaign: ['GET /campaigns/{id}', 'call', 200, { id: '', from: '', through: '' }],
+  changeCampaign: ['PUT /campaigns/{id}', 'send', 200, { id: '', from: '', through: '' }],
+  deleteCampaign: ['DELETE /campaigns/{id}', 'call', 204],
+  endCampaign: ['POST /campaigns/{id}/end', 'call', 200, { id: '', from: '', through: '' }],
   searchWallet: ['POST /wallets/search', 'send', 200, { available: '', pending: '', held: '' }],
   getWallet: ['GET /wallets/{id}', 'call', 200, { available: '', pending: '', held: '' }],
   freezeWallet: ['PUT /wallets/{id}/freeze', 'send', 200, { available: '', pending: '', held: '' }],

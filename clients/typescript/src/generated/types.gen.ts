@@ -75,6 +75,18 @@ export type SandboxPolicy = {
      * Whether a new customer needs a document with correct check digits. The operator can decide it for all merchants.
      */
     document_check_digits?: boolean;
+    /**
+     * How many days ago a sale can have happened that arrives now (`sold_at`): at most `release_days`. 0 if none can.
+     */
+    late_sale_days?: number;
+    /**
+     * The highest rate that `PATCH /policy` and campaigns can set, also for a payment method and for `earn_rate_maximum`.
+     */
+    earn_rate_ceiling?: string;
+    /**
+     * The highest `redeem_share` that `PATCH /policy` and campaigns can set.
+     */
+    redeem_share_ceiling?: string;
 };
 
 export type CreateSandboxMerchant = {
@@ -154,9 +166,21 @@ export type Policy = {
      * Whether a new customer needs a document with correct check digits. The operator can decide it for all merchants.
      */
     document_check_digits: boolean;
+    /**
+     * How many days ago a sale can have happened that arrives now (`sold_at`): at most `release_days`. 0 if none can.
+     */
+    late_sale_days: number;
+    /**
+     * The highest rate that `PATCH /policy` and campaigns can set, also for a payment method and for `earn_rate_maximum`.
+     */
+    earn_rate_ceiling: string;
+    /**
+     * The highest `redeem_share` that `PATCH /policy` and campaigns can set.
+     */
+    redeem_share_ceiling: string;
 };
 
-export type Permission = 'sell' | 'refund' | 'customers' | 'grants' | 'debits' | 'events' | 'reports' | 'privacy' | 'users';
+export type Permission = 'sell' | 'refund' | 'customers' | 'grants' | 'debits' | 'late_sales' | 'rules' | 'events' | 'reports' | 'privacy' | 'users';
 
 export type SandboxUser = {
     /**
@@ -474,6 +498,12 @@ export type CreateOrder = {
      * with the same content, it is completed, or the completion is repeated.
      */
     complete?: CompleteOrder;
+    /**
+     * When it was sold, for a sale with `complete` that arrives late: the rules of that instant decide, and the dates of
+     * its cashback follow it. More than five minutes ago it needs the permission `late_sales`, and the rule
+     * `late_sale_days` says how far back it can be. An order that exists keeps its own rules.
+     */
+    sold_at?: string;
 };
 
 export type OrderStatus = 'pending' | 'completed' | 'cancelled' | 'expired' | 'partially_refunded' | 'refunded';
@@ -656,6 +686,14 @@ export type Order = {
      * What can be done with the order now.
      */
     operations: Array<OrderOperation>;
+    /**
+     * The campaign whose rules it has; null without one.
+     */
+    campaign_id: string | null;
+    /**
+     * When it was sold, if the sale in one request said so.
+     */
+    sold_at: string | null;
     created_at: string;
     created_by: By;
     /**
@@ -1093,6 +1131,10 @@ export type CreateQuote = {
      * Amount of cashback that the order would hold, in BRL. Default: nothing.
      */
     redeem?: string;
+    /**
+     * When it was sold, for the rules and dates of that instant: as in `POST /orders`. Default: now.
+     */
+    sold_at?: string;
 };
 
 export type QuoteCashback = {
@@ -1113,7 +1155,9 @@ export type Quote = {
     policy: Policy;
 };
 
-export type Campaign = {
+export type CampaignDays = {
+    id: string;
+    name: string;
     /**
      * The first day, in the merchant's time zone.
      */
@@ -1124,7 +1168,7 @@ export type Campaign = {
     through: string;
 };
 
-export type PolicyChanges = {
+export type RulesSet = {
     /**
      * Share of the paid amount that is earned as cashback.
      */
@@ -1185,9 +1229,31 @@ export type PolicyChanges = {
      * times as much.
      */
     grant_daily_maximum?: string;
+    /**
+     * The IANA time zone in which calendar days begin.
+     */
+    time_zone?: string;
+    /**
+     * Whether a new customer needs a document with correct check digits. The operator can decide it for all merchants.
+     */
+    document_check_digits?: boolean;
+    /**
+     * How many days ago a sale can have happened that arrives now (`sold_at`): at most `release_days`. 0 if none can.
+     */
+    late_sale_days?: number;
+    /**
+     * The highest rate that `PATCH /policy` and campaigns can set, also for a payment method and for `earn_rate_maximum`.
+     */
+    earn_rate_ceiling?: string;
+    /**
+     * The highest `redeem_share` that `PATCH /policy` and campaigns can set.
+     */
+    redeem_share_ceiling?: string;
 };
 
-export type UpcomingPolicy = {
+export type UpcomingCampaign = {
+    id: string;
+    name: string;
     /**
      * The first day, in the merchant's time zone.
      */
@@ -1197,13 +1263,13 @@ export type UpcomingPolicy = {
      */
     through: string;
     /**
-     * When they begin: at the beginning of the first day or, if they were stored later, a minute after that.
+     * When it begins: at the beginning of the first day or, if it was stored later, a minute after that.
      */
     begins_at: string;
     /**
      * Only what is different.
      */
-    changes: PolicyChanges;
+    rules: RulesSet;
 };
 
 export type CurrentPolicy = {
@@ -1276,14 +1342,240 @@ export type CurrentPolicy = {
      */
     document_check_digits: boolean;
     /**
-     * The campaign whose rules hold now, with its days; null if no day of a campaign is now.
+     * How many days ago a sale can have happened that arrives now (`sold_at`): at most `release_days`. 0 if none can.
      */
-    campaign: Campaign | null;
+    late_sale_days: number;
+    /**
+     * The highest rate that `PATCH /policy` and campaigns can set, also for a payment method and for `earn_rate_maximum`.
+     */
+    earn_rate_ceiling: string;
+    /**
+     * The highest `redeem_share` that `PATCH /policy` and campaigns can set.
+     */
+    redeem_share_ceiling: string;
+    /**
+     * The version of `base`, for the `If-Match` of `PATCH /policy`.
+     */
+    version: number;
+    /**
+     * The campaign whose rules hold now; null if none does.
+     */
+    campaign: CampaignDays | null;
     /**
      * The rules that hold without a campaign.
      */
     base: Policy;
-    upcoming: Array<UpcomingPolicy>;
+    upcoming: Array<UpcomingCampaign>;
+};
+
+export type ChangePolicy = {
+    /**
+     * Share of the paid amount that is earned as cashback.
+     */
+    earn_rate?: string;
+    /**
+     * Rates that replace `earn_rate` for single payment methods, by `payment_methods[].id`, ignoring ASCII case. "0.00"
+     * excludes a method.
+     */
+    earn_rates_by_payment_method?: {
+        [key: string]: string;
+    };
+    /**
+     * Orders below this total earn nothing.
+     */
+    earn_minimum_total?: string;
+    /**
+     * The most that one order earns; null if nothing limits it.
+     */
+    earn_maximum?: string | null;
+    /**
+     * The share of an order's eligible total that it can ask to earn (`earn_amount`); null if it cannot.
+     */
+    earn_rate_maximum?: string | null;
+    /**
+     * Maximum share of an order's eligible total that can be redeemed.
+     */
+    redeem_share?: string;
+    /**
+     * No cashback can be redeemed on orders below this total.
+     */
+    redeem_minimum_total?: string;
+    /**
+     * The least that can be redeemed at once.
+     */
+    redeem_minimum?: string;
+    /**
+     * Calendar days from completion until earned cashback is available.
+     */
+    release_days?: number;
+    /**
+     * Calendar days for which cashback is then available.
+     */
+    validity_days?: number;
+    /**
+     * Minutes until a pending order and its hold expire.
+     */
+    order_ttl_minutes?: number;
+    /**
+     * Longest lifetime that an order can request, in minutes.
+     */
+    max_order_ttl_minutes?: number;
+    /**
+     * Whether a new customer needs a document with correct check digits. The operator can decide it for all merchants.
+     */
+    document_check_digits?: boolean;
+    /**
+     * Why, for the history of the rules: at most 500 characters.
+     */
+    reason: string;
+};
+
+export type PolicyVersion = {
+    /**
+     * From 1 without gaps.
+     */
+    version: number;
+    /**
+     * Since when it holds.
+     */
+    since: string;
+    by: By;
+    /**
+     * Null for a change by the operator without a reason.
+     */
+    reason: string | null;
+    /**
+     * What is different from the version before; all rules of the first version.
+     */
+    changes: RulesSet;
+};
+
+export type PolicyHistory = {
+    data: Array<PolicyVersion>;
+    /**
+     * The `cursor` for the next page; null on the last page.
+     */
+    next_cursor: string | null;
+};
+
+export type CampaignRules = {
+    /**
+     * Share of the paid amount that is earned as cashback.
+     */
+    earn_rate?: string;
+    /**
+     * Rates that replace `earn_rate` for single payment methods, by `payment_methods[].id`, ignoring ASCII case. "0.00"
+     * excludes a method.
+     */
+    earn_rates_by_payment_method?: {
+        [key: string]: string;
+    };
+    /**
+     * Orders below this total earn nothing.
+     */
+    earn_minimum_total?: string;
+    /**
+     * The most that one order earns; null if nothing limits it.
+     */
+    earn_maximum?: string | null;
+    /**
+     * The share of an order's eligible total that it can ask to earn (`earn_amount`); null if it cannot.
+     */
+    earn_rate_maximum?: string | null;
+    /**
+     * Maximum share of an order's eligible total that can be redeemed.
+     */
+    redeem_share?: string;
+    /**
+     * No cashback can be redeemed on orders below this total.
+     */
+    redeem_minimum_total?: string;
+    /**
+     * The least that can be redeemed at once.
+     */
+    redeem_minimum?: string;
+    /**
+     * Calendar days from completion until earned cashback is available.
+     */
+    release_days?: number;
+    /**
+     * Calendar days for which cashback is then available.
+     */
+    validity_days?: number;
+    /**
+     * Minutes until a pending order and its hold expire.
+     */
+    order_ttl_minutes?: number;
+    /**
+     * Longest lifetime that an order can request, in minutes.
+     */
+    max_order_ttl_minutes?: number;
+};
+
+export type RequestCampaign = {
+    /**
+     * What staff call it, at most 100 characters.
+     */
+    name: string;
+    /**
+     * The first day, in the merchant's time zone: today or later.
+     */
+    from: string;
+    /**
+     * The last day.
+     */
+    through: string;
+    /**
+     * What is different on these days. An `earn_rate` also replaces all rates by payment method.
+     */
+    rules: CampaignRules;
+};
+
+export type CampaignStatus = 'upcoming' | 'running' | 'over';
+
+export type Campaign = {
+    id: string;
+    name: string;
+    /**
+     * The first day, in the merchant's time zone.
+     */
+    from: string;
+    /**
+     * The last day.
+     */
+    through: string;
+    status: CampaignStatus;
+    /**
+     * Who ended it before its last day was over; null if nobody did.
+     */
+    ended_by: By | null;
+    /**
+     * When it ends: after the last day, or when it was ended.
+     */
+    ends_at: string;
+    created_at: string;
+    created_by: By;
+    /**
+     * When it was last changed.
+     */
+    changed_at: string;
+    changed_by: By;
+    /**
+     * When it begins: at the beginning of the first day or, if it was stored later, a minute after that.
+     */
+    begins_at: string;
+    /**
+     * Only what is different.
+     */
+    rules: RulesSet;
+};
+
+export type CampaignPage = {
+    data: Array<Campaign>;
+    /**
+     * The `cursor` for the next page; null on the last page.
+     */
+    next_cursor: string | null;
 };
 
 export type SearchWallet = {
@@ -1505,6 +1797,10 @@ export type Entry = {
      * Your ID of that order.
      */
     order_external_id: string | null;
+    /**
+     * When that order was sold, if it arrived with its `sold_at`.
+     */
+    sold_at: string | null;
     /**
      * The refund that the entry belongs to, if any. An `expire` belongs to none, also if a refund writes it.
      */
@@ -1960,6 +2256,14 @@ export type CreatedOrder = {
      * What can be done with the order now.
      */
     operations: Array<OrderOperation>;
+    /**
+     * The campaign whose rules it has; null without one.
+     */
+    campaign_id: string | null;
+    /**
+     * When it was sold, if the sale in one request said so.
+     */
+    sold_at: string | null;
     created_at: string;
     created_by: By;
     /**
@@ -3229,6 +3533,8 @@ export type Problem = ({
 } & CashbackHeldProblem) | ({
     code: 'wallet_frozen';
 } & WalletFrozenProblem) | ({
+    code: 'campaign_status_conflict';
+} & CampaignStatusConflictProblem) | ({
     code: 'refund_not_voidable';
 } & RefundNotVoidableProblem) | ({
     code: 'redemption_lapsed';
@@ -3247,6 +3553,8 @@ export type Problem = ({
 } & EventsExpiredProblem) | ({
     code: 'precondition_failed';
 } & PreconditionFailedProblem) | ({
+    code: 'policy_changed';
+} & PolicyChangedProblem) | ({
     code: 'payload_too_large';
 } & PayloadTooLargeProblem) | ({
     code: 'unsupported_media_type';
@@ -3267,6 +3575,8 @@ export type Problem = ({
 } & DebitExceedsBalanceProblem) | ({
     code: 'refund_exceeds_total';
 } & RefundExceedsTotalProblem) | ({
+    code: 'sold_too_long_ago';
+} & SoldTooLongAgoProblem) | ({
     code: 'webhook_url_refused';
 } & WebhookUrlRefusedProblem) | ({
     code: 'too_many_webhook_endpoints';
@@ -3921,6 +4231,46 @@ export type WalletFrozenProblem = {
 };
 
 /**
+ * The campaign does not allow this in its current status. (RFC 9457)
+ */
+export type CampaignStatusConflictProblem = {
+    type: 'urn:problem:cashback:campaign_status_conflict';
+    /**
+     * Summary of the problem, the same for every occurrence.
+     */
+    title: string;
+    /**
+     * HTTP status code.
+     */
+    status: 409;
+    /**
+     * Explanation of this occurrence.
+     */
+    detail: string;
+    /**
+     * The path of the request.
+     */
+    instance: string;
+    /**
+     * Stable identifier of the problem, for programs.
+     */
+    code: 'campaign_status_conflict';
+    /**
+     * ID of the request, as in `x-request-id` and in the logs.
+     */
+    request_id: string;
+    /**
+     * Whether the same request may succeed later.
+     */
+    retryable: false;
+    next_action: NextAction;
+    /**
+     * The status of the campaign.
+     */
+    campaign_status: CampaignStatus;
+};
+
+/**
  * The refund cannot be undone any more. (RFC 9457)
  */
 export type RefundNotVoidableProblem = {
@@ -4277,6 +4627,42 @@ export type PreconditionFailedProblem = {
      * Stable identifier of the problem, for programs.
      */
     code: 'precondition_failed';
+    /**
+     * ID of the request, as in `x-request-id` and in the logs.
+     */
+    request_id: string;
+    /**
+     * Whether the same request may succeed later.
+     */
+    retryable: false;
+    next_action: NextAction;
+};
+
+/**
+ * The rules have changed since the version in If-Match. (RFC 9457)
+ */
+export type PolicyChangedProblem = {
+    type: 'urn:problem:cashback:policy_changed';
+    /**
+     * Summary of the problem, the same for every occurrence.
+     */
+    title: string;
+    /**
+     * HTTP status code.
+     */
+    status: 412;
+    /**
+     * Explanation of this occurrence.
+     */
+    detail: string;
+    /**
+     * The path of the request.
+     */
+    instance: string;
+    /**
+     * Stable identifier of the problem, for programs.
+     */
+    code: 'policy_changed';
     /**
      * ID of the request, as in `x-request-id` and in the logs.
      */
@@ -4722,6 +5108,50 @@ export type RefundExceedsTotalProblem = {
      * The maximum of what `errors` names, in BRL; of the `amount`, if those are items.
      */
     maximum: string;
+    /**
+     * All errors of the request.
+     */
+    errors: Array<ProblemError>;
+};
+
+/**
+ * The sale was too long ago. (RFC 9457)
+ */
+export type SoldTooLongAgoProblem = {
+    type: 'urn:problem:cashback:sold_too_long_ago';
+    /**
+     * Summary of the problem, the same for every occurrence.
+     */
+    title: string;
+    /**
+     * HTTP status code.
+     */
+    status: 422;
+    /**
+     * Explanation of this occurrence.
+     */
+    detail: string;
+    /**
+     * The path of the request.
+     */
+    instance: string;
+    /**
+     * Stable identifier of the problem, for programs.
+     */
+    code: 'sold_too_long_ago';
+    /**
+     * ID of the request, as in `x-request-id` and in the logs.
+     */
+    request_id: string;
+    /**
+     * Whether the same request may succeed later.
+     */
+    retryable: false;
+    next_action: NextAction;
+    /**
+     * The earliest `sold_at` that is accepted now.
+     */
+    earliest: string;
     /**
      * All errors of the request.
      */
@@ -5751,6 +6181,8 @@ export type CreateOrderErrors = {
      * `redemption_below_minimum`: The redemption is less than the minimum
      *
      * `earn_amount_exceeds_maximum`: The earn_amount exceeds the maximum
+     *
+     * `sold_too_long_ago`: The sale was too long ago
      */
     422: ({
         code: 'payments_exceed_total';
@@ -5760,7 +6192,9 @@ export type CreateOrderErrors = {
         code: 'redemption_below_minimum';
     } & RedemptionBelowMinimumProblem) | ({
         code: 'earn_amount_exceeds_maximum';
-    } & EarnAmountExceedsMaximumProblem);
+    } & EarnAmountExceedsMaximumProblem) | ({
+        code: 'sold_too_long_ago';
+    } & SoldTooLongAgoProblem);
     /**
      * What every operation can return: one example per code
      */
@@ -5865,7 +6299,7 @@ export type AmendOrderData = {
     body: AmendOrderWritable;
     headers?: {
         /**
-         * The `version` that you read, in quotes, such as `"1"`. If the order has another one, the response is 412.
+         * The `version` that you read, in quotes, such as `"1"`. If it is another one by now, the response is 412.
          */
         'If-Match'?: string;
     };
@@ -6040,7 +6474,7 @@ export type HoldRedemptionData = {
     body: SetRedemption;
     headers?: {
         /**
-         * The `version` that you read, in quotes, such as `"1"`. If the order has another one, the response is 412.
+         * The `version` that you read, in quotes, such as `"1"`. If it is another one by now, the response is 412.
          */
         'If-Match'?: string;
     };
@@ -6108,7 +6542,7 @@ export type CompleteOrderData = {
     body?: CompleteOrder;
     headers?: {
         /**
-         * The `version` that you read, in quotes, such as `"1"`. If the order has another one, the response is 412.
+         * The `version` that you read, in quotes, such as `"1"`. If it is another one by now, the response is 412.
          */
         'If-Match'?: string;
     };
@@ -6190,7 +6624,7 @@ export type ChangeCustomerData = {
     body: ChangeCustomer;
     headers?: {
         /**
-         * The `version` that you read, in quotes, such as `"1"`. If the order has another one, the response is 412.
+         * The `version` that you read, in quotes, such as `"1"`. If it is another one by now, the response is 412.
          */
         'If-Match'?: string;
     };
@@ -6272,7 +6706,7 @@ export type CancelOrderData = {
     body?: CancelOrder;
     headers?: {
         /**
-         * The `version` that you read, in quotes, such as `"1"`. If the order has another one, the response is 412.
+         * The `version` that you read, in quotes, such as `"1"`. If it is another one by now, the response is 412.
          */
         'If-Match'?: string;
     };
@@ -6393,7 +6827,7 @@ export type CreateRefundData = {
     body: CreateRefund;
     headers?: {
         /**
-         * The `version` that you read, in quotes, such as `"1"`. If the order has another one, the response is 412.
+         * The `version` that you read, in quotes, such as `"1"`. If it is another one by now, the response is 412.
          */
         'If-Match'?: string;
     };
@@ -6571,7 +7005,7 @@ export type VoidRefundData = {
     body?: Void;
     headers?: {
         /**
-         * The `version` that you read, in quotes, such as `"1"`. If the order has another one, the response is 412.
+         * The `version` that you read, in quotes, such as `"1"`. If it is another one by now, the response is 412.
          */
         'If-Match'?: string;
     };
@@ -6745,6 +7179,8 @@ export type CreateQuoteErrors = {
      * `redemption_below_minimum`: The redemption is less than the minimum
      *
      * `earn_amount_exceeds_maximum`: The earn_amount exceeds the maximum
+     *
+     * `sold_too_long_ago`: The sale was too long ago
      */
     422: ({
         code: 'payments_exceed_total';
@@ -6754,7 +7190,9 @@ export type CreateQuoteErrors = {
         code: 'redemption_below_minimum';
     } & RedemptionBelowMinimumProblem) | ({
         code: 'earn_amount_exceeds_maximum';
-    } & EarnAmountExceedsMaximumProblem);
+    } & EarnAmountExceedsMaximumProblem) | ({
+        code: 'sold_too_long_ago';
+    } & SoldTooLongAgoProblem);
     /**
      * What every operation can return: one example per code
      */
@@ -6806,6 +7244,396 @@ export type GetPolicyResponses = {
 };
 
 export type GetPolicyResponse = GetPolicyResponses[keyof GetPolicyResponses];
+
+export type ChangePolicyData = {
+    body: ChangePolicy;
+    headers?: {
+        /**
+         * The `version` that you read, in quotes, such as `"1"`. If it is another one by now, the response is 412.
+         */
+        'If-Match'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/policy';
+};
+
+export type ChangePolicyErrors = {
+    /**
+     * `malformed_request`: The request is not valid HTTP
+     *
+     * `malformed_json`: The request body is not valid JSON
+     *
+     * `validation_failed`: The request is not valid
+     */
+    400: ({
+        code: 'malformed_request';
+    } & MalformedRequestProblem) | ({
+        code: 'malformed_json';
+    } & MalformedJsonProblem) | ({
+        code: 'validation_failed';
+    } & ValidationFailedProblem);
+    /**
+     * `forbidden`: The API user does not have the permission for this
+     */
+    403: ForbiddenProblem;
+    /**
+     * `policy_changed`: The rules have changed since the version in If-Match
+     */
+    412: PolicyChangedProblem;
+    /**
+     * What every operation can return: one example per code
+     */
+    default: Problem;
+};
+
+export type ChangePolicyError = ChangePolicyErrors[keyof ChangePolicyErrors];
+
+export type ChangePolicyResponses = {
+    /**
+     * OK
+     */
+    200: CurrentPolicy;
+};
+
+export type ChangePolicyResponse = ChangePolicyResponses[keyof ChangePolicyResponses];
+
+export type ListPolicyVersionsData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Maximum number of elements, 1 to 100. Default: 20.
+         */
+        limit?: number;
+        /**
+         * The `next_cursor` of the previous page.
+         */
+        cursor?: string;
+    };
+    url: '/policy/history';
+};
+
+export type ListPolicyVersionsErrors = {
+    /**
+     * `malformed_request`: The request is not valid HTTP
+     *
+     * `malformed_json`: The request body is not valid JSON
+     *
+     * `validation_failed`: The request is not valid
+     */
+    400: ({
+        code: 'malformed_request';
+    } & MalformedRequestProblem) | ({
+        code: 'malformed_json';
+    } & MalformedJsonProblem) | ({
+        code: 'validation_failed';
+    } & ValidationFailedProblem);
+    /**
+     * What every operation can return: one example per code
+     */
+    default: Problem;
+};
+
+export type ListPolicyVersionsError = ListPolicyVersionsErrors[keyof ListPolicyVersionsErrors];
+
+export type ListPolicyVersionsResponses = {
+    /**
+     * OK
+     */
+    200: PolicyHistory;
+};
+
+export type ListPolicyVersionsResponse = ListPolicyVersionsResponses[keyof ListPolicyVersionsResponses];
+
+export type ListCampaignsData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Maximum number of elements, 1 to 100. Default: 20.
+         */
+        limit?: number;
+        /**
+         * The `next_cursor` of the previous page.
+         */
+        cursor?: string;
+    };
+    url: '/campaigns';
+};
+
+export type ListCampaignsErrors = {
+    /**
+     * `malformed_request`: The request is not valid HTTP
+     *
+     * `malformed_json`: The request body is not valid JSON
+     *
+     * `validation_failed`: The request is not valid
+     */
+    400: ({
+        code: 'malformed_request';
+    } & MalformedRequestProblem) | ({
+        code: 'malformed_json';
+    } & MalformedJsonProblem) | ({
+        code: 'validation_failed';
+    } & ValidationFailedProblem);
+    /**
+     * What every operation can return: one example per code
+     */
+    default: Problem;
+};
+
+export type ListCampaignsError = ListCampaignsErrors[keyof ListCampaignsErrors];
+
+export type ListCampaignsResponses = {
+    /**
+     * OK
+     */
+    200: CampaignPage;
+};
+
+export type ListCampaignsResponse = ListCampaignsResponses[keyof ListCampaignsResponses];
+
+export type CreateCampaignData = {
+    body: RequestCampaign;
+    path?: never;
+    query?: never;
+    url: '/campaigns';
+};
+
+export type CreateCampaignErrors = {
+    /**
+     * `malformed_request`: The request is not valid HTTP
+     *
+     * `malformed_json`: The request body is not valid JSON
+     *
+     * `validation_failed`: The request is not valid
+     */
+    400: ({
+        code: 'malformed_request';
+    } & MalformedRequestProblem) | ({
+        code: 'malformed_json';
+    } & MalformedJsonProblem) | ({
+        code: 'validation_failed';
+    } & ValidationFailedProblem);
+    /**
+     * `forbidden`: The API user does not have the permission for this
+     */
+    403: ForbiddenProblem;
+    /**
+     * What every operation can return: one example per code
+     */
+    default: Problem;
+};
+
+export type CreateCampaignError = CreateCampaignErrors[keyof CreateCampaignErrors];
+
+export type CreateCampaignResponses = {
+    /**
+     * The campaign
+     */
+    201: Campaign;
+};
+
+export type CreateCampaignResponse = CreateCampaignResponses[keyof CreateCampaignResponses];
+
+export type DeleteCampaignData = {
+    body?: never;
+    path: {
+        /**
+         * The campaign
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/campaigns/{id}';
+};
+
+export type DeleteCampaignErrors = {
+    /**
+     * `forbidden`: The API user does not have the permission for this
+     */
+    403: ForbiddenProblem;
+    /**
+     * `route_not_found`: The path does not exist
+     *
+     * `not_found`: The resource does not exist
+     */
+    404: ({
+        code: 'route_not_found';
+    } & RouteNotFoundProblem) | ({
+        code: 'not_found';
+    } & NotFoundProblem);
+    /**
+     * `campaign_status_conflict`: The campaign does not allow this in its current status
+     */
+    409: CampaignStatusConflictProblem;
+    /**
+     * What every operation can return: one example per code
+     */
+    default: Problem;
+};
+
+export type DeleteCampaignError = DeleteCampaignErrors[keyof DeleteCampaignErrors];
+
+export type DeleteCampaignResponses = {
+    /**
+     * No Content
+     */
+    204: void;
+};
+
+export type DeleteCampaignResponse = DeleteCampaignResponses[keyof DeleteCampaignResponses];
+
+export type GetCampaignData = {
+    body?: never;
+    path: {
+        /**
+         * The campaign
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/campaigns/{id}';
+};
+
+export type GetCampaignErrors = {
+    /**
+     * `route_not_found`: The path does not exist
+     *
+     * `not_found`: The resource does not exist
+     */
+    404: ({
+        code: 'route_not_found';
+    } & RouteNotFoundProblem) | ({
+        code: 'not_found';
+    } & NotFoundProblem);
+    /**
+     * What every operation can return: one example per code
+     */
+    default: Problem;
+};
+
+export type GetCampaignError = GetCampaignErrors[keyof GetCampaignErrors];
+
+export type GetCampaignResponses = {
+    /**
+     * OK
+     */
+    200: Campaign;
+};
+
+export type GetCampaignResponse = GetCampaignResponses[keyof GetCampaignResponses];
+
+export type ChangeCampaignData = {
+    body: RequestCampaign;
+    path: {
+        /**
+         * The campaign
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/campaigns/{id}';
+};
+
+export type ChangeCampaignErrors = {
+    /**
+     * `malformed_request`: The request is not valid HTTP
+     *
+     * `malformed_json`: The request body is not valid JSON
+     *
+     * `validation_failed`: The request is not valid
+     */
+    400: ({
+        code: 'malformed_request';
+    } & MalformedRequestProblem) | ({
+        code: 'malformed_json';
+    } & MalformedJsonProblem) | ({
+        code: 'validation_failed';
+    } & ValidationFailedProblem);
+    /**
+     * `forbidden`: The API user does not have the permission for this
+     */
+    403: ForbiddenProblem;
+    /**
+     * `route_not_found`: The path does not exist
+     *
+     * `not_found`: The resource does not exist
+     */
+    404: ({
+        code: 'route_not_found';
+    } & RouteNotFoundProblem) | ({
+        code: 'not_found';
+    } & NotFoundProblem);
+    /**
+     * `campaign_status_conflict`: The campaign does not allow this in its current status
+     */
+    409: CampaignStatusConflictProblem;
+    /**
+     * What every operation can return: one example per code
+     */
+    default: Problem;
+};
+
+export type ChangeCampaignError = ChangeCampaignErrors[keyof ChangeCampaignErrors];
+
+export type ChangeCampaignResponses = {
+    /**
+     * OK
+     */
+    200: Campaign;
+};
+
+export type ChangeCampaignResponse = ChangeCampaignResponses[keyof ChangeCampaignResponses];
+
+export type EndCampaignData = {
+    body?: never;
+    path: {
+        /**
+         * The campaign
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/campaigns/{id}/end';
+};
+
+export type EndCampaignErrors = {
+    /**
+     * `forbidden`: The API user does not have the permission for this
+     */
+    403: ForbiddenProblem;
+    /**
+     * `route_not_found`: The path does not exist
+     *
+     * `not_found`: The resource does not exist
+     */
+    404: ({
+        code: 'route_not_found';
+    } & RouteNotFoundProblem) | ({
+        code: 'not_found';
+    } & NotFoundProblem);
+    /**
+     * `campaign_status_conflict`: The campaign does not allow this in its current status
+     */
+    409: CampaignStatusConflictProblem;
+    /**
+     * What every operation can return: one example per code
+     */
+    default: Problem;
+};
+
+export type EndCampaignError = EndCampaignErrors[keyof EndCampaignErrors];
+
+export type EndCampaignResponses = {
+    /**
+     * OK
+     */
+    200: Campaign;
+};
+
+export type EndCampaignResponse = EndCampaignResponses[keyof EndCampaignResponses];
 
 export type SearchWalletData = {
     body: SearchWallet;
