@@ -37,7 +37,7 @@ export class RequestCampaignDto {
 }
 
 /** A campaign: rules that hold on some days, over those that hold without it. */
-@InOrder(UpcomingCampaignDto)
+@InOrder()
 export class CampaignDto extends UpcomingCampaignDto {
   @ApiProperty({ enum: CAMPAIGN_STATUSES, enumName: 'CampaignStatus', example: 'upcoming' })
   readonly status!: CampaignStatus;

@@ -114,7 +114,7 @@ for (const [name, rule] of RULE_ENTRIES) {
 export class PolicyDto extends RulesDto {}
 
 /** Requests show what a rule that can be off is like. */
-const OFF_EXAMPLES: Partial<Record<Rule['kind'], string>> = { money: '50.00', rate: '0.10' };
+const OFF_EXAMPLES: Partial<Record<Rule['kind'], string>> = { money: '50.00', rate: '0.075' };
 
 /**
  * Lets callers send rules: validates each member of a DTO that is named like one of them. All are optional; null turns
@@ -126,7 +126,9 @@ export function AcceptsRules(rules: readonly (readonly [keyof Policy, Rule])[] =
       for (const decorate of [
         IsOptional(),
         rule(`is_${memberOf(name)}`, KINDS[kind].faultOf({ kind, ...of })),
-        ...(of.default === null ? [Nullable(), ApiProperty({ example: OFF_EXAMPLES[kind] })] : []),
+        ...(of.default === null
+          ? [Nullable(), ApiProperty({ ...KINDS[kind].schema, example: OFF_EXAMPLES[kind] } as object)]
+          : []),
       ])
         decorate(prototype as object, memberOf(name));
   };
@@ -171,12 +173,11 @@ export class ChangePolicyDto extends PartialType(PickType(PolicyDto, membersOf(B
 export class RulesSetDto extends PartialType(PolicyDto) {}
 
 /** A campaign, as `GET /policy` names it. */
-@InOrder()
 export class CampaignDaysDto {
   @ApiId()
   readonly id!: string;
 
-  /** @example "Black Friday" */
+  @ApiProperty({ example: 'Black Friday' })
   readonly name!: string;
 
   /**
@@ -195,7 +196,6 @@ export class CampaignDaysDto {
 }
 
 /** A campaign that is to come. */
-@InOrder(CampaignDaysDto)
 export class UpcomingCampaignDto extends CampaignDaysDto {
   /** When it begins: at the beginning of the first day or, if it was stored later, a minute after that. */
   readonly begins_at!: Date;

@@ -151,6 +151,9 @@ describe('admin commands for merchants', () => {
         grant_maximum: '1000.00',
         grant_daily_maximum: '5000.00',
         document_check_digits: false,
+        late_sale_days: 0,
+        earn_rate_ceiling: '20%',
+        redeem_share_ceiling: '50%',
         time_zone: 'America/Sao_Paulo',
       },
       created_at: expect.stringMatching(/\.\d{3}Z$/),
@@ -207,6 +210,9 @@ describe('admin commands for merchants', () => {
       grant_maximum: '0.50',
       grant_daily_maximum: '100.00',
       document_check_digits: false,
+      late_sale_days: 0,
+      earn_rate_ceiling: '20%',
+      redeem_share_ceiling: '50%',
       time_zone: 'America/Manaus',
     };
     expect(made.policy).toEqual(policy);
@@ -229,7 +235,9 @@ describe('admin commands for merchants', () => {
     expect(await admin.refusal('merchant', 'set', id, '--order-ttl-minutes', '10081')).toContain(refusal);
     const both = ['--order-ttl-minutes', '10081', '--max-order-ttl-minutes', '10081'];
     expect((await admin.json('merchant', 'set', id, ...both)).policy).toMatchObject({ order_ttl_minutes: 10_081 });
-    expect(await admin.refusal('merchant', 'set', id, '--max-order-ttl-minutes', '10080')).toContain(refusal);
+    expect(await admin.refusal('merchant', 'set', id, '--max-order-ttl-minutes', '10080')).toContain(
+      'max_order_ttl_minutes must not be below order_ttl_minutes, which is 10081',
+    );
   });
 });
 

@@ -125,6 +125,7 @@ describe('the OpenAPI document', () => {
       'auth',
       'users',
       'orders',
+      'policy',
       'wallets',
       'customers',
       'events',

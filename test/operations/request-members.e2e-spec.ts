@@ -62,6 +62,7 @@ const SCENES: Record<string, () => Promise<Scene> | Scene> = {
     const { id } = await merchant.grant();
     return { path: `/grants/${id}/void`, body: {} };
   },
+  'PATCH /policy': () => Promise.resolve({ path: '/policy', body: { reason: 'December' } }),
   'POST /debits': async () => {
     const document = await merchant.customerWith('50.00');
     return { path: '/debits', body: { external_id: aDocument(), document, amount: '5.00', reason: 'Granted twice' } };
@@ -194,6 +195,7 @@ describe('members that are not part of a request', () => {
       .amend(order, order)
       .refused(400, 'validation_failed', [
         '/amount_to_pay',
+        '/campaign_id',
         '/cancel_reason',
         '/cancelled_at',
         '/cancelled_by',
@@ -210,6 +212,7 @@ describe('members that are not part of a request', () => {
         '/operations',
         '/payment_methods/0/earn_rate',
         '/refunded',
+        '/sold_at',
         '/status',
         '/updated_at',
         '/version',

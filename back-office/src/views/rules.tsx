@@ -67,10 +67,10 @@ export function Rules(): JSX.Element {
             )}
             <h2>{t.rules.upcoming}</h2>
             {upcoming.length === 0 && <p class="empty">{t.nothing}</p>}
-            {upcoming.map(({ from, through, changes }) => (
-              <section key={from}>
-                <h3>{t.rules.period(day(from), day(through))}</h3>
-                <Sentences of={changes as Partial<Policy>} />
+            {upcoming.map(({ id, name, from, through, rules: ofDays }) => (
+              <section key={id}>
+                <h3>{t.rules.period(name, day(from), day(through))}</h3>
+                <Sentences of={ofDays as Partial<Policy>} />
               </section>
             ))}
           </>

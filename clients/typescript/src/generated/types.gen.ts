@@ -1544,11 +1544,15 @@ export type Campaign = {
      * The last day.
      */
     through: string;
-    status: CampaignStatus;
     /**
-     * Who ended it before its last day was over; null if nobody did.
+     * When it begins: at the beginning of the first day or, if it was stored later, a minute after that.
      */
-    ended_by: By | null;
+    begins_at: string;
+    /**
+     * Only what is different.
+     */
+    rules: RulesSet;
+    status: CampaignStatus;
     /**
      * When it ends: after the last day, or when it was ended.
      */
@@ -1561,13 +1565,9 @@ export type Campaign = {
     changed_at: string;
     changed_by: By;
     /**
-     * When it begins: at the beginning of the first day or, if it was stored later, a minute after that.
+     * Who ended it before its last day was over; null if nobody did.
      */
-    begins_at: string;
-    /**
-     * Only what is different.
-     */
-    rules: RulesSet;
+    ended_by: By | null;
 };
 
 export type CampaignPage = {
