@@ -133,15 +133,16 @@ function refuseAmended(sent: RequestedOrder, existing: Order): void {
   // After an amendment nobody knows whether the customer who was erased is the one of the request.
   const isAmended = existing.isOpen && existing.version > 1;
   const { document, metadata } = existing.isErased && !isAmended ? existing : sent;
-  refuse(differences(contentOf({ ...sent, document, metadata }), contentOf(existing)), sent, existing);
+  const faults = differences(contentOf({ ...sent, document, metadata }), contentOf(existing));
+  // A sale completes an order that was made before it, which does not know when.
+  if (existing.soldAt !== null && +existing.soldAt !== Number(sent.soldAt)) faults.push(differing('/sold_at'));
+  refuse(faults, sent, existing);
 }
 
 /** The whole total is eligible by default: where only `total` differs, the same eligible amount may be sent or not. */
 function refuse(faults: readonly Fault[], sent: RequestedOrder, existing: Order): void {
   const isSameEligible = eligibleTotal(sent) === eligibleTotal(existing);
   const errors = faults.filter(({ pointer }) => !(isSameEligible && pointer === '/eligible_total'));
-  // A sale completes an order that was made before it, which does not know when.
-  if (existing.soldAt !== null && +existing.soldAt !== Number(sent.soldAt)) errors.push(differing('/sold_at'));
   if (errors.length > 0) throw externalIdConflict('order', existing.id, errors);
 }
 

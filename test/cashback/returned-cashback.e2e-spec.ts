@@ -169,7 +169,7 @@ describe('what a refund returns', () => {
     const order = await completed('10.00');
     await rowsOf(
       service,
-      "UPDATE merchants SET policy = JSON_SET(policy, '$.timeZone', 'Pacific/Pago_Pago') WHERE id = ?",
+      "UPDATE merchants m JOIN policy_bases b ON b.merchant_id = m.id SET m.policy = JSON_SET(m.policy, '$.timeZone', 'Pacific/Pago_Pago'), b.policy = m.policy WHERE m.id = ?",
       [merchant.id],
     );
     await clock.advance({ seconds: 2 });

@@ -2,7 +2,7 @@ import { contentRefusals, randomContent, randomCurrency, randomStore, REPEATED_D
 import type { Dice } from './dice.js';
 import { anId, count, invalid, oneOf, type Outcome, pointersTo, problem, share } from './expected.js';
 import { belowMinimum, limitsView, paymentsView, quotedToReceive } from './order.js';
-import { REASONS } from './order-operations.js';
+import { randomSale, REASONS } from './order-operations.js';
 import { grantValidity, maximumOf, type Rules, type Validity } from './rules.js';
 import { requestOf, type Shop } from './shop.js';
 import { addDays, brl, cents, instant, localDate, startOfDay, sum } from './values.js';
@@ -164,7 +164,7 @@ export async function readGrant(shop: Shop, dice: Dice): Promise<void> {
 
 export async function readPolicy(shop: Shop): Promise<void> {
   const base = policyView(shop.rules);
-  const body = { ...base, campaign: null, base, upcoming: [] };
+  const body = { ...base, version: shop.policyVersion, campaign: null, base, upcoming: [] };
   await shop.send({ method: 'GET', path: '/policy' }, { status: 200, body });
 }
 
@@ -180,13 +180,15 @@ function policyView(rules: Rules): object {
     ...{ release_days: rules.releaseDays, validity_days: rules.validityDays, time_zone: rules.timeZone },
     ...{ order_ttl_minutes: rules.orderTtlMinutes, max_order_ttl_minutes: rules.maxOrderTtlMinutes },
     ...{ grant_maximum: brl(rules.grantMaximum), grant_daily_maximum: brl(rules.grantDailyMaximum) },
-    document_check_digits: false,
+    ...{ document_check_digits: false, late_sale_days: rules.lateSaleDays },
+    ...{ earn_rate_ceiling: '0.20', redeem_share_ceiling: '0.50' },
   };
 }
 
 /** "the `cashback`, `payment_methods` and `amount_to_pay` of such an order that holds `redeem`, and the `policy`" */
 export async function quote(shop: Shop, dice: Dice): Promise<void> {
-  const { now, rules } = shop;
+  const { now } = shop;
+  const { soldAt, rules, lateAt } = randomSale(shop, dice);
   const document = dice.once(4) ? undefined : shop.aNewDocument(dice);
   const content = randomContent(dice);
   const { total, eligible_total, payment_methods, earn_amount } = content;
@@ -202,6 +204,7 @@ export async function quote(shop: Shop, dice: Dice): Promise<void> {
   const redeem = given ?? 0n;
   const body = {
     ...{ document, total, earn_amount, redeem: given === undefined ? undefined : brl(given) },
+    sold_at: soldAt === undefined ? undefined : instant(soldAt),
     currency: randomCurrency(dice),
     eligible_total: eligible_total === total ? undefined : eligible_total,
     payment_methods: payment_methods.length === 0 ? dice.pick([undefined, []]) : payment_methods,
@@ -212,7 +215,7 @@ export async function quote(shop: Shop, dice: Dice): Promise<void> {
     ...{ lapsed: '0.00', redeemed: '0.00', returned: '0.00' },
   };
   const quoted = {
-    cashback: { to_redeem: toRedeem || null, to_receive: quotedToReceive(rules, content, redeem, now) },
+    cashback: { to_redeem: toRedeem || null, to_receive: quotedToReceive(rules, content, redeem, now, lateAt) },
     ...{ payment_methods: paymentsView(rules, content), amount_to_pay: brl(cents(total) - redeem) },
     policy: policyView(rules),
   };

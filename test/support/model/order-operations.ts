@@ -4,10 +4,10 @@ import { type Content, contentBody, contentRefusals, differingMembers, exceedsTo
 import { randomContent, randomPayments, randomStore, REPEATED_DIGITS } from './content.js';
 import type { Dice } from './dice.js';
 import { count, invalid, oneOf, type Outcome, pointersTo, problem } from './expected.js';
-import { belowMinimum, limitsView, type Move, Order } from './order.js';
-import { earnedValidity, toReceive } from './rules.js';
+import { belowMinimum, lateAt, limitsView, type Move, Order } from './order.js';
+import { earnedValidity, type Rules, toReceive } from './rules.js';
 import { type Request, requestOf, type Shop } from './shop.js';
-import { brl, cents, instant, max, min, MINUTE, MOST } from './values.js';
+import { brl, cents, DAY, instant, max, min, MINUTE, MOST } from './values.js';
 import type { Credit } from './wallet.js';
 
 const isHolding = ({ held }: Order): boolean => held > 0n;
@@ -29,10 +29,26 @@ const isAllowed = ({ now, rules }: Shop, expiresAt: number | undefined): boolean
 const optional = <T>(value: T | undefined, write: (value: T) => unknown): unknown =>
   value === undefined ? undefined : write(value);
 
+/** When a sale was made, and the rules for it: "the rules and the campaign of that instant decide". */
+export function randomSale(shop: Shop, dice: Dice): { soldAt?: number; rules: Rules; lateAt?: number | undefined } {
+  const { now, rules } = shop;
+  if (!dice.once(3)) return { rules };
+  const { lateSaleDays: days } = rules;
+  const late = days === 0 ? [] : [300_001, 3_600_000, DAY, days * DAY, days * DAY - dice.upTo(DAY)];
+  const soldAt = now - dice.pick([0, 300_000, -300_000, ...late, ...late]);
+  const at = lateAt(soldAt, now);
+  if (at === undefined) return { soldAt, rules };
+  const then = shop.rulesAt(at);
+  if (then !== rules) count('a late sale has rules that have changed since');
+  return { soldAt, rules: then, lateAt: at };
+}
+
 function creation(dice: Dice, externalId: string, content: Content, document: string, expiresAt?: number): object {
   const identity = { external_id: externalId, document, expires_at: optional(expiresAt, instant) };
   return { ...identity, ...contentBody(dice, content) };
 }
+
+type Sale = { soldAt?: number; rules: Rules };
 
 /** A new order, the body that creates it, and why it may be refused. */
 interface NewOrder {
@@ -42,16 +58,18 @@ interface NewOrder {
 }
 
 /** @param wrong a member of the same request */
-function newOrder(shop: Shop, dice: Dice, wrong: string | false): NewOrder {
-  const { now, rules } = shop;
+function newOrder(shop: Shop, dice: Dice, wrong: string | false, sale: Sale = shop): NewOrder {
+  const { now } = shop;
+  const { rules, soldAt } = sale;
   const [first, content, requested] = [shop.aNewDocument(dice), randomContent(dice), randomExpiry(shop, dice)];
   // Beside a debt, often for the other customer: what that one earns can move, and repay it.
   const document = shop.wallet(first).debt > 0n && dice.once(2) ? shop.sequence.documents[1]! : first;
   const expiresAt = requested ?? now + rules.orderTtlMinutes * MINUTE;
   const externalId = shop.anExternalId();
-  const order = new Order(externalId, document, content, now, expiresAt, rules, shop.wallet(document), shop.by);
+  const order = new Order(externalId, document, content, now, expiresAt, rules, shop.wallet(document), shop.by, soldAt);
   const currency = dice.once(30) && dice.pick(['USD', 'brl']);
   const body = { ...creation(dice, externalId, content, document, requested), ...(currency && { currency }) };
+  if (soldAt !== undefined) Object.assign(body, { sold_at: instant(soldAt) });
   const names = [isRefused(document) && 'document', currency && 'currency', wrong];
   const refusals = contentRefusals(rules, content, !isAllowed(shop, requested) && 'expires_at', ...names);
   return { order, body, refusals };
@@ -77,7 +95,13 @@ export async function createOrder(shop: Shop, dice: Dice): Promise<void> {
 /** "created and completed in one transaction, or nothing is" */
 export async function sell(shop: Shop, dice: Dice): Promise<void> {
   const unknown = dice.once(20) && { tip: '1.00' };
-  await sellNew(shop, dice, newOrder(shop, dice, unknown && 'complete/tip'), undefined, unknown);
+  await sellNew(
+    shop,
+    dice,
+    newOrder(shop, dice, unknown && 'complete/tip', randomSale(shop, dice)),
+    undefined,
+    unknown,
+  );
 }
 
 async function sellNew(
@@ -147,7 +171,7 @@ export async function resell(shop: Shop, dice: Dice): Promise<void> {
   const { body, conflict } = recreation(shop, dice, order, true, !dice.once(4));
   const completion = completionOf(shop, dice, order, 'complete/');
   const { isOpen, status, held } = order;
-  const request = requestOf(dice, 'POST', '/orders', { ...body, complete: completion.body ?? {} });
+  const request = requestOf(dice, 'POST', '/orders', { ...body, complete: completion.body ?? {}, ...soldAgain(order) });
   // "if it is open, this completes it …; if it was completed, it is compared as a second completion is"
   await shop.write(request, conflict ? [conflict] : completion.refusals, () => {
     count(`a sale in one request finds an order that is ${status}`);
@@ -159,6 +183,9 @@ export async function resell(shop: Shop, dice: Dice): Promise<void> {
     return { status: 201, body: order.view(shop.now), replayed: !isOpen };
   });
 }
+
+/** "A repetition of a sale has the same `sold_at`" */
+const soldAgain = ({ soldAt }: Order): object => (soldAt === undefined ? {} : { sold_at: instant(soldAt) });
 
 /** A creation of an order that exists, and how it differs from the first one and from what the order is now. */
 function recreation(
@@ -385,7 +412,13 @@ function completionOf(shop: Shop, dice: Dice, order: Order, at = '', asked?: big
     if (wallet.isFrozen && redeem > 0n) count('what a frozen wallet holds is redeemed');
     if (wallet.isFrozen && order.granted > 0n) count('a frozen wallet earns');
     if (order.granted > 0n)
-      order.credit = wallet.add('earn', order.externalId, order.granted, earnedValidity(rules, now), cause);
+      order.credit = wallet.add(
+        'earn',
+        order.externalId,
+        order.granted,
+        earnedValidity(rules, now, order.lateAt),
+        cause,
+      );
   };
   return { body, refusals, happen };
 }

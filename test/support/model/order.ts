@@ -134,8 +134,15 @@ export class Order {
     readonly rules: Rules,
     public wallet: Wallet,
     readonly createdBy: By,
+    /** When the sale in one request that made it was made, as that said. */
+    readonly soldAt?: number,
   ) {
     [this.updatedAt, this.carts, this.firstExpiresAt] = [createdAt, [{ content, document }], expiresAt];
+  }
+
+  /** When it was sold, if the sale arrived late. */
+  get lateAt(): number | undefined {
+    return lateAt(this.soldAt, this.createdAt);
   }
 
   get held(): bigint {
@@ -260,6 +267,7 @@ export class Order {
       ...{ created_at: date(this.createdAt), completed_at: date(this.completedAt) },
       ...{ expires_at: date(this.expiresAt), cancelled_at: date(this.cancelledAt) },
       ...{ created_by: this.createdBy, completed_by: this.completedBy, cancelled_by: this.cancelledBy },
+      ...{ campaign_id: null, sold_at: date(this.soldAt) },
       cancel_reason: this.cancelReason,
       ...{ customer_changed_at: date(this.move?.at), customer_changed_by: this.move?.by ?? null },
       customer_change_reason: this.move?.request.reason ?? null,
@@ -273,7 +281,7 @@ export class Order {
     if (this.completedAt === undefined) return { amount: '0.00', limited_by: null, taken_back: '0.00', status: 'none' };
     const { content, rules, payments, redeemedAmount } = this;
     const { limitedBy } = toReceive(rules, { ...content, payment_methods: payments }, redeemedAmount);
-    const dates = earnedValidity(this.rules, this.completedAt);
+    const dates = earnedValidity(this.rules, this.completedAt, this.lateAt);
     const takenBack = this.refunded('takenBack');
     // "Otherwise it is the first that is true"
     const status = [
@@ -289,10 +297,20 @@ export class Order {
 }
 
 /** "before completion, calculated as if the order had been completed at its creation" */
-export function quotedToReceive(rules: Rules, amounts: Amounts, redeemed: bigint, at: number): Record<string, unknown> {
+/** "Up to five minutes ago, or in the future, it is a sale of now." */
+export const lateAt = (soldAt: number | undefined, now: number): number | undefined =>
+  soldAt !== undefined && soldAt < now - 300_000 ? soldAt : undefined;
+
+export function quotedToReceive(
+  rules: Rules,
+  amounts: Amounts,
+  redeemed: bigint,
+  at: number,
+  soldAt?: number,
+): Record<string, unknown> {
   const earned: Earned = toReceive(rules, amounts, redeemed);
   const said = { amount: brl(earned.amount), limited_by: earned.limitedBy, taken_back: '0.00', status: 'quoted' };
-  return { ...said, ...datesView(earnedValidity(rules, at)) };
+  return { ...said, ...datesView(earnedValidity(rules, at, soldAt)) };
 }
 
 function datesView({ availableAt, expiresAt, availableOn, expiresOn }: Validity): Record<string, string> {

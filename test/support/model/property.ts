@@ -46,6 +46,8 @@ export interface ModelMerchant {
   id: string;
   name: string;
   rules: Rules;
+  /** All of its rules, with when they began to hold. */
+  history: { at: number; rules: Rules }[];
   users: ModelUser[];
   grantedToday: GrantedToday;
   /** Changes the earn rate and the share that can be redeemed. */
@@ -221,11 +223,14 @@ async function startMerchants(sequences: number): Promise<Running> {
     }
     const merchant: ModelMerchant = {
       ...{ id, name, rules, users, grantedToday: new GrantedToday(clock, rules.timeZone) },
+      history: [{ at: clock.ms, rules }],
       set: async (changed) => {
         // In this process, because the instance of another one would read it only after a second.
         const policy = { earnRateBps: Number(changed.earnRate), redeemShareBps: Number(changed.redeemShare) };
         await service.app.get(MerchantsService).set(id, { policy });
-        merchant.rules = changed;
+        if (changed.earnRate !== merchant.rules.earnRate || changed.redeemShare !== merchant.rules.redeemShare)
+          merchant.history.push({ at: clock.ms, rules: changed });
+        merchant.rules = merchant.history.at(-1)!.rules;
       },
     };
     merchants.push(merchant);

@@ -50,6 +50,7 @@ const OUTCOMES: Record<string, string> = {
 const STATES = [
   'If-Match allows a change',
   'the policy changes while an order is open',
+  'a late sale has rules that have changed since',
   'a hold is repeated after its own expires_at',
   'an expired order is renewed',
   'an expired order is renewed with a hold',

@@ -7,13 +7,14 @@ const DEFAULTS = {
   ...{ earnMaximum: null as bigint | null, earnRateMaximum: null as bigint | null },
   ...{ releaseDays: 8, validityDays: 180, timeZone: 'America/Sao_Paulo' },
   ...{ orderTtlMinutes: 30, maxOrderTtlMinutes: 10_080, grantMaximum: 100_000n, grantDailyMaximum: 500_000n },
+  lateSaleDays: 0,
 };
 export type Rules = typeof DEFAULTS;
 const ALL_NOW = { redeemShare: 10_000n, releaseDays: 0 };
 
 /** Policies under which dates, rates and limits meet often. Days of Havana begin at 01:00 once a year. */
 export const policies: Record<string, Rules> = {
-  usual: { ...DEFAULTS, earnRates: { pix: 700n, boleto: 0n }, earnRateMaximum: 500n },
+  usual: { ...DEFAULTS, earnRates: { pix: 700n, boleto: 0n }, earnRateMaximum: 500n, lateSaleDays: 3 },
   immediate: { ...DEFAULTS, ...ALL_NOW, earnRate: 5000n, earnMaximum: 4000n, validityDays: 1 },
   far: {
     ...{ ...DEFAULTS, ...ALL_NOW, earnRate: 10_000n, earnRateMaximum: 10_000n },
@@ -24,6 +25,7 @@ export const policies: Record<string, Rules> = {
     ...{ earnMinimumTotal: 1001n, earnMaximum: 700n, earnRateMaximum: 2000n, redeemMinimum: 150n },
     ...{ releaseDays: 1, validityDays: 2, timeZone: 'America/Havana' },
     ...{ orderTtlMinutes: 10, maxOrderTtlMinutes: 4320, grantMaximum: 5000n, grantDailyMaximum: 6000n },
+    lateSaleDays: 1,
   },
 };
 
@@ -40,6 +42,7 @@ export function policyArguments(rules: Rules): string[] {
     ...(rules.earnRateMaximum !== null && { '--earn-rate-maximum': percent(rules.earnRateMaximum) }),
     ...{ '--release-days': rules.releaseDays, '--validity-days': rules.validityDays, '--time-zone': rules.timeZone },
     ...{ '--order-ttl-minutes': rules.orderTtlMinutes, '--max-order-ttl-minutes': rules.maxOrderTtlMinutes },
+    '--late-sale-days': rules.lateSaleDays,
   };
   return [...Object.entries(values).flat().map(String), ...rates];
 }
@@ -126,9 +129,15 @@ export interface Validity {
   expiresOn: string;
 }
 
-/** "`available_on = d + release_days`"; "`expires_on = available_on + validity_days − 1`" */
-export function earnedValidity(rules: Rules, at: number): Validity {
-  return validity(rules, at, addDays(localDate(at, rules.timeZone), rules.releaseDays));
+/**
+ * "`available_on = d + release_days`"; "`expires_on = available_on + validity_days − 1`". "A late sale has the rules of
+ * `sold_at`, and its day is `d`. It can be spent from its arrival at the earliest, and at least through that day."
+ */
+export function earnedValidity(rules: Rules, at: number, soldAt = at): Validity {
+  const today = localDate(at, rules.timeZone);
+  const availableOn = addDays(localDate(soldAt, rules.timeZone), rules.releaseDays);
+  const expiresOn = addDays(availableOn, rules.validityDays - 1);
+  return validity(rules, at, availableOn < today ? today : availableOn, expiresOn < today ? today : expiresOn);
 }
 
 /** "A past `available_on` means now … Without `expires_on` the grant is valid for `validity_days`." */

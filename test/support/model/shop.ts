@@ -106,6 +106,16 @@ export class Shop {
     return this.sequence.clock.ms;
   }
 
+  get policyVersion(): number {
+    return this.merchant.history.length;
+  }
+
+  /** The rules as they stood at an instant. */
+  rulesAt(at: number): Rules {
+    const { history } = this.merchant;
+    return (history.findLast((one) => one.at <= at) ?? history[0]!).rules;
+  }
+
   get #user(): ModelUser {
     const { users } = this.merchant;
     return users[this.#turn % users.length]!;
