@@ -7,17 +7,18 @@ import { Debit } from './cashback/debit.entity.js';
 import { Entry } from './cashback/entry.entity.js';
 import { GrantTotal } from './cashback/grant-totals.js';
 import { Grant } from './cashback/grant.entity.js';
+import { GrantDay, LedgerDay } from './cashback/sums.js';
 import { Wallet } from './cashback/wallet.entity.js';
 import { EventSweep, FeedEvent, WebhookEndpoint } from './events/event.entity.js';
-import { EventFeed, LedgerPosition, Merchant } from './merchants/merchant.entity.js';
+import { EventFeed, Merchant, SumPosition } from './merchants/merchant.entity.js';
 import { PolicyVersion } from './merchants/policy-version.entity.js';
 import { AuditRecord } from './operations/audit.service.js';
 import { CustomerChange } from './orders/customer-change.entity.js';
 import { Order } from './orders/order.entity.js';
 import { Refund } from './orders/refund.entity.js';
+import { RefundDay, SalesDay } from './orders/sums.js';
 import { dataSourceOptions, type Schema } from './platform/database/data-source.js';
 import { OutboxRow } from './platform/database/unit-of-work.js';
-import { LedgerDay } from './reports/sums.js';
 import { MerchantClock } from './sandbox/clock-locks.service.js';
 
 type Migration = new () => MigrationInterface;
@@ -50,8 +51,11 @@ export const SCHEMA = {
     EventFeed,
     FeedEvent,
     EventSweep,
-    LedgerPosition,
+    SumPosition,
     LedgerDay,
+    GrantDay,
+    SalesDay,
+    RefundDay,
     WebhookEndpoint,
     RateLimit,
     MerchantClock,

@@ -6,7 +6,7 @@ import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { newId } from '../platform/values/ids.js';
 import { notFound, type Problem, validationFailed } from '../platform/values/problem.js';
 import { Clock, dayOf } from '../platform/values/time.js';
-import { EventFeed, LedgerPosition, Merchant } from './merchant.entity.js';
+import { EventFeed, Merchant, newPositions, SumPosition } from './merchant.entity.js';
 import {
   dated,
   type DatedVersion,
@@ -48,7 +48,7 @@ export class MerchantsService implements TimeZones {
       await manager.insert(Merchant, merchant);
       const merchantId = merchant.id;
       await manager.insert(EventFeed, { merchantId, lastSequence: 0, oldestSequence: 1, keptSince: now });
-      await manager.insert(LedgerPosition, { merchantId, summedUntil: new Date(0), dueAt: now });
+      await manager.insert(SumPosition, newPositions(merchantId, now));
     });
     return { ...merchant, policy: this.#inForce(merchant.policy) };
   }

@@ -43,9 +43,7 @@ export function reportCommands(): Command {
     'ledger',
     'why it changed: opening + earned + granted - redeemed + returned - taken back - voided - expired = closing',
     LEDGER,
-  )
-    .addOption(byOption(LEDGER_BY))
-    .option('--counts', 'also the orders and customers of at most 31 days');
+  ).addOption(byOption(LEDGER_BY));
   add(report, 'expiring', 'the cashback that will expire in this month and the following ones', EXPIRING).option(
     '--months <n>',
     'the number of months',

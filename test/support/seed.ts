@@ -4,7 +4,7 @@ import bcrypt from 'bcrypt';
 import type { DataSource } from 'typeorm';
 import { ApiUser } from '../../src/auth/api-user.entity.js';
 import { EventFeed } from '../../src/merchants/merchant.entity.js';
-import { LedgerPosition } from '../../src/merchants/merchant.entity.js';
+import { newPositions, SumPosition } from '../../src/merchants/merchant.entity.js';
 import { Merchant } from '../../src/merchants/merchant.entity.js';
 import { DEFAULT_POLICY } from '../../src/merchants/policy.js';
 import { PASSWORD } from './factories.js';
@@ -24,7 +24,7 @@ export async function seedMerchant(dataSource: DataSource): Promise<string> {
     await dataSource.manager.insert(Merchant, { id: merchantId, name: 'Shop', policy: DEFAULT_POLICY, createdAt });
     const feed = { merchantId, lastSequence: 0, oldestSequence: 1, keptSince: createdAt };
     await dataSource.manager.insert(EventFeed, feed);
-    await dataSource.manager.insert(LedgerPosition, { merchantId, summedUntil: new Date(0), dueAt: createdAt });
+    await dataSource.manager.insert(SumPosition, newPositions(merchantId, createdAt));
     await dataSource.manager.insert(ApiUser, {
       id: randomUUID(),
       merchantId,

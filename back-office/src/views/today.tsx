@@ -13,14 +13,8 @@ type Measure = (typeof MEASURES)[number];
 export function Today({ session }: { session: Session }): JSX.Element {
   const today = dayFromToday(0);
   const month = { from: dayFromToday(-29), to: dayFromToday(1) };
-  const days = useLoad(
-    (signal) => cashback.reports.ledger({ ...month, counts: 'true', by: 'day' }, { signal }),
-    [today],
-  );
-  const stores = useLoad(
-    (signal) => cashback.reports.ledger({ ...month, counts: 'true', by: 'store' }, { signal }),
-    [today],
-  );
+  const days = useLoad((signal) => cashback.reports.ledger({ ...month, by: 'day' }, { signal }), [today]);
+  const stores = useLoad((signal) => cashback.reports.ledger({ ...month, by: 'store' }, { signal }), [today]);
   const owed = useLoad((signal) => cashback.reports.outstanding({}, { signal }), [today]);
   const frequent = useLoad((signal) => cashback.reports.frequent({ ...month, at_least: 3 }, { signal }), [today]);
   const grants = useLoad((signal) => cashback.reports.grants(month, { signal }), [today]);

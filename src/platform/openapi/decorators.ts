@@ -100,12 +100,13 @@ export function ApiCreated(type: Type, description: string): MethodDecorator {
 export const ApiReplays = (): MethodDecorator => ApiExtension('x-replays' satisfies keyof Operation, true);
 
 /** Documents an amount in BRL of a response; `signed` if it can be negative. */
-export function ApiMoney({ signed = false, required = true } = {}): PropertyDecorator {
-  return ApiProperty({ type: String, pattern: AMOUNT_PATTERN.source.replace('^', signed ? '^-?' : '^'), required });
+export function ApiMoney({ signed = false, required = true, nullable = false } = {}): PropertyDecorator {
+  const pattern = AMOUNT_PATTERN.source.replace('^', signed ? '^-?' : '^');
+  return ApiProperty({ type: String, pattern, required, ...(nullable && { nullable }) });
 }
 
-export function ApiId({ nullable = false } = {}): PropertyDecorator {
-  return ApiProperty({ type: String, format: 'uuid', ...(nullable && { nullable }) });
+export function ApiId({ nullable = false, required = true } = {}): PropertyDecorator {
+  return ApiProperty({ type: String, format: 'uuid', required, ...(nullable && { nullable }) });
 }
 
 /** Documents which DTO is the `data` of each `type` of a DTO. */
