@@ -51,8 +51,8 @@ export interface LedgerRow {
   cents: Record<Member, number>;
   /** Whether no entry can be added to it any more. */
   closed: boolean;
-  /** How many orders were completed late; undefined if the report does not say it. */
-  late?: number;
+  /** How many orders were completed late. */
+  late: number;
 }
 
 export interface LedgerOptions extends Days {
@@ -69,9 +69,11 @@ export const LEDGER: Answer<LedgerOptions, LedgerReportDto> = async (asked) => {
   refuseMany(rows, 'by');
   const toDto = ({ cents, stores, from, to, closed, late }: LedgerRow): LedgerReportDto['total'] => ({
     ...stores,
-    ...{ from, to, ...amountsOf(cents), closed, ...(by !== 'store_pair' && { late: late! }) },
+    ...{ from, to, ...amountsOf(cents), closed, late },
   });
-  return { data: rows.map(toDto), total: toDto(total) };
+  // An order has one store.
+  const withoutLate = ({ late: _, ...row }: LedgerReportDto['total']): LedgerReportDto['total'] => row;
+  return { data: rows.map(toDto).map((row) => (by === 'store_pair' ? withoutLate(row) : row)), total: toDto(total) };
 };
 
 /**

@@ -90,7 +90,7 @@ export class LedgerRowDto {
   /** Whether the row is final: nothing can be added to the period any more. */
   readonly closed!: boolean;
 
-  /** The orders that were completed and had been sold before they arrived. Not with `by=store_pair`. */
+  /** The orders that were completed and had been sold before they arrived. Not in rows of `by=store_pair`. */
   @ApiProperty({ type: 'integer', required: false })
   readonly late?: number;
 }

@@ -7,7 +7,7 @@ const MONEY = 'orders|refunds|customer_changes|grant_totals|wallets|debits|cashb
 const SUMS = 'ledger_(?:days|positions)|(?:sales|refund|grant)_days|sum_positions';
 const TABLES = `(?:${MONEY}|${SUMS}|events|event_(?:outbox|feeds)|webhook_endpoints|policy_(?:versions|bases))\\b`;
 const INSERT = new RegExp(`\\bINTO ${TABLES}\\s*\\(([^)]*)\\)`, 'g');
-const USE = new RegExp(`\\b(?:FROM|JOIN|UPDATE) ${TABLES}(?: (\\w+))?`, 'g');
+const USE = new RegExp(`\\b(?:FROM|JOIN|(?<!KEY )UPDATE) ${TABLES}(?: (\\w+))?`, 'g');
 const NO_ALIAS = new Set(['WHERE', 'SET', 'FORCE', 'LEFT', 'JOIN', 'ORDER', 'LIMIT', 'UNION']);
 
 /**
