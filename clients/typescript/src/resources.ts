@@ -60,6 +60,7 @@ const RESOURCES = {
   },
   reports: {
     ledger: 'reportLedger',
+    sales: 'reportSales',
     outstanding: 'reportOutstanding',
     expiring: 'reportExpiring',
     frequent: 'reportFrequent',
