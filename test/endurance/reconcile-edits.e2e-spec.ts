@@ -182,6 +182,7 @@ describe('reconcile after an edit of a row', () => {
       new Set([
         'the amounts of a refund are the sums of its entries, apart from what it can have claimed; those of one that was voided are zero',
         'the amounts that an order holds, redeemed, earned, returned and took back are the sums of its holds, entries and claims',
+        'the sums of a day are those of its rows',
       ]),
     );
   });

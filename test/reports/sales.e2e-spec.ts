@@ -180,7 +180,7 @@ describe('GET /reports/sales', () => {
       [shop.id],
     );
     await shop.refund(order, '10.00');
-    await shop.completed({ document, total: '5.00' });
+    expect(await shop.completed({ document, total: '5.00' })).toMatchObject({ status: 'completed' });
     await summing.rollbackTransaction();
     await summing.release();
   });
