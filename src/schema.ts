@@ -6,18 +6,19 @@ import { Credit, Hold } from './cashback/credit.entity.js';
 import { Debit } from './cashback/debit.entity.js';
 import { Entry } from './cashback/entry.entity.js';
 import { Grant } from './cashback/grant.entity.js';
+import { GrantDay, LedgerDay } from './cashback/sums.js';
 import { Wallet } from './cashback/wallet.entity.js';
 import { EventSweep, FeedEvent, WebhookEndpoint } from './events/event.entity.js';
 import { CampaignVersion } from './merchants/campaign.entity.js';
 import { GrantTotal } from './merchants/grant-totals.js';
-import { EventFeed, LedgerPosition, Merchant, PolicyBase } from './merchants/merchant.entity.js';
+import { EventFeed, Merchant, PolicyBase, SumPosition } from './merchants/merchant.entity.js';
 import { AuditRecord } from './operations/audit.service.js';
 import { CustomerChange } from './orders/customer-change.entity.js';
 import { Order } from './orders/order.entity.js';
 import { Refund } from './orders/refund.entity.js';
+import { RefundDay, SalesDay } from './orders/sums.js';
 import { dataSourceOptions, type Schema } from './platform/database/data-source.js';
 import { OutboxRow } from './platform/database/unit-of-work.js';
-import { LedgerDay } from './reports/sums.js';
 import { MerchantClock } from './sandbox/clock-locks.service.js';
 
 type Migration = new () => MigrationInterface;
@@ -51,8 +52,11 @@ export const SCHEMA = {
     EventFeed,
     FeedEvent,
     EventSweep,
-    LedgerPosition,
+    SumPosition,
     LedgerDay,
+    GrantDay,
+    SalesDay,
+    RefundDay,
     WebhookEndpoint,
     RateLimit,
     MerchantClock,

@@ -17,12 +17,13 @@ export class ExpiringRowDto {
   @ApiProperty({ example: '2026-11' })
   readonly month!: string;
 
-  @ApiMoney()
-  readonly expiring!: string;
+  /** Null like `held` if the merchant has more than 300,000 open credits. Of one wallet, it is always known. */
+  @ApiMoney({ nullable: true })
+  readonly expiring!: string | null;
 
   /** The part that orders hold. */
-  @ApiMoney()
-  readonly held!: string;
+  @ApiMoney({ nullable: true })
+  readonly held!: string | null;
 }
 
 export class ExpiringReportDto extends ReportOf(ExpiringRowDto) {}

@@ -1,3 +1,4 @@
+import { type EntityManager } from 'typeorm';
 import { type Answer } from '../platform/database/reads.js';
 import { queryNamed } from '../platform/database/rows.js';
 import { amountsOf, exactCents } from '../platform/values/money.js';
@@ -24,6 +25,20 @@ export const ofUnspent = (columns: string, isOfWallet = false): string => {
    GROUP BY 1`;
 };
 
+/** The open credits of a merchant that a request reads. */
+export const MAX_CREDITS = 300_000;
+
+const COUNT = `
+  SELECT COUNT(*) AS count FROM (
+    SELECT 1 FROM cashback_credits FORCE INDEX (ix_cashback_credits_merchant)
+     WHERE merchant_id = ? AND is_open = 1 LIMIT ${MAX_CREDITS + 1}) open`;
+
+/** Whether a merchant has more open credits than a request reads. */
+export async function hasManyCredits(manager: EntityManager, merchantId: string): Promise<boolean> {
+  const [row] = await manager.query<{ count: string }[]>(COUNT, [merchantId]);
+  return Number(row!.count) > MAX_CREDITS;
+}
+
 const SUMS = 'c.expires_at AS at, SUM(c.remaining_cents) AS expiring, SUM(c.held_cents) AS held';
 
 interface Sums {
@@ -35,13 +50,15 @@ interface Sums {
 /**
  * Reports what expires in the current month and the following ones, of a merchant's credits or of those of one wallet.
  * An amount counts in the month in which the ledger will have its expiry: what has expired and is still held or not yet
- * written counts in the current month.
+ * written counts in the current month. Of a merchant with too many open credits, no amount is known.
  */
 export const EXPIRING: Answer<{ months: number; wallet?: Wallet }, ExpiringReportDto> = async (asked) => {
   const { manager, merchantId, query, timeZone, now } = asked;
   const months: string[] = [];
   for (let day = dayOf(now, timeZone); months.length < query.months; day = firstOfNextMonth(day))
     months.push(day.slice(0, 7));
+  if (query.wallet === undefined && (await hasManyCredits(manager, merchantId)))
+    return { data: months.map((month) => ({ month, expiring: null, held: null })) };
   const cents = months.map(() => ({ expiring: 0, held: 0 }));
   const of = { merchantId, id: query.wallet?.id, document: query.wallet?.document };
   for (const row of await queryNamed<Sums>(manager, ofUnspent(SUMS, query.wallet !== undefined), of)) {

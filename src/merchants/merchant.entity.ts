@@ -1,5 +1,5 @@
 import { Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
-import { ByColumn, InstantColumn, PrimaryId, TextColumn } from '../platform/database/columns.js';
+import { ASCII, ByColumn, InstantColumn, PrimaryId, TextColumn } from '../platform/database/columns.js';
 import { type Policy, policyTransformer } from './policy.js';
 
 /** A merchant's feed of events: which are kept. Its row is the lock for their numbers. */
@@ -22,22 +22,33 @@ export class EventFeed {
   keptSince!: Date;
 }
 
-/** How far a merchant's ledger has been summed by day. One instance does it at a time, with the row locked. */
-@Entity('ledger_positions')
-@Index('ix_ledger_positions_due', ['dueAt'])
-export class LedgerPosition {
+/** What is summed by local day, for reports. */
+export const SUMS = ['ledger', 'grants', 'sales', 'refunds', 'refund_voids'] as const;
+export type SumsName = (typeof SUMS)[number];
+
+/** How far rows of a merchant have been summed by day. One instance does it at a time, with the row locked. */
+@Entity('sum_positions')
+@Index('ix_sum_positions_due', ['dueAt'])
+export class SumPosition {
   @PrimaryId('merchant_id')
-  @ForeignKey(() => Merchant, { name: 'fk_ledger_positions_merchant' })
+  @ForeignKey(() => Merchant, { name: 'fk_sum_positions_merchant' })
   merchantId!: string;
 
-  /** All earlier entries are in the sums, and no other ones. */
+  @PrimaryColumn({ name: 'sums', length: 32, ...ASCII })
+  sums!: string;
+
+  /** All earlier rows are in the sums, and no other ones. */
   @InstantColumn('summed_until')
   summedUntil!: Date;
 
-  /** When the next day has ended long enough ago to be summed. */
+  /** When to look again for rows that are old enough. */
   @InstantColumn('due_at')
   dueAt!: Date;
 }
+
+/** The positions of a new merchant. */
+export const newPositions = (merchantId: string, now: Date): SumPosition[] =>
+  SUMS.map((sums) => ({ merchantId, sums, summedUntil: new Date(0), dueAt: now }));
 
 /** A merchant whose systems call this service. Orders, wallets and API users belong to one merchant. */
 @Entity('merchants')

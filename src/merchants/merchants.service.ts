@@ -18,7 +18,7 @@ import {
   type RulesInForce,
   rulesInForce,
 } from './campaign.entity.js';
-import { EventFeed, LedgerPosition, Merchant, PolicyBase } from './merchant.entity.js';
+import { EventFeed, Merchant, newPositions, PolicyBase, SumPosition } from './merchant.entity.js';
 import { type Policy, policyFrom, RULES } from './policy.js';
 
 const POLICY_MAX_AGE_MS = 1000;
@@ -60,7 +60,7 @@ export class MerchantsService implements TimeZones {
       await manager.insert(Merchant, merchant);
       const merchantId = merchant.id;
       await manager.insert(EventFeed, { merchantId, lastSequence: 0, oldestSequence: 1, keptSince: now });
-      await manager.insert(LedgerPosition, { merchantId, summedUntil: new Date(0), dueAt: now });
+      await manager.insert(SumPosition, newPositions(merchantId, now));
       await insertBase(manager, merchant, now, BY_OPERATOR);
     });
     return { ...merchant, policy: this.#inForce(merchant.policy) };

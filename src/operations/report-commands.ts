@@ -6,6 +6,7 @@ import { rename, writeFile } from 'node:fs/promises';
 import { Gauge, Registry } from 'prom-client';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import { type Answer, Reads } from '../platform/database/reads.js';
+import { withTotal } from '../platform/http/csv.js';
 import { memberOf } from '../platform/values/names.js';
 import { FREQUENT_CUSTOMERS, TOP_CUSTOMERS } from '../reports/customers.report.js';
 import { GRANTS_BY_USER } from '../reports/grants.report.js';
@@ -26,6 +27,7 @@ interface ReportOptions {
 interface Report {
   data: object[];
   total?: object;
+  next_cursor?: string | null;
 }
 
 export function reportCommands(): Command {
@@ -43,9 +45,7 @@ export function reportCommands(): Command {
     'ledger',
     'why it changed: opening + earned + granted - redeemed + returned - taken back - voided - expired = closing',
     LEDGER,
-  )
-    .addOption(byOption(LEDGER_BY))
-    .option('--counts', 'also the orders and customers of at most 31 days');
+  ).addOption(byOption(LEDGER_BY));
   add(report, 'expiring', 'the cashback that will expire in this month and the following ones', EXPIRING).option(
     '--months <n>',
     'the number of months',
@@ -92,14 +92,31 @@ function print<Query>(options: ReportOptions, answer: Answer<Query, Report>): Pr
   return runWithServices(async (services) => {
     const rows: Row[] = [];
     for (const { id, name } of await services.get(MerchantsService).select(options.merchant)) {
-      const { data, total } = await services.get(Reads).read(id, query, answer);
-      for (const row of data) rows.push({ merchant_id: id, name, ...row });
-      // Other formats are for programs, which would add it up with the rows.
+      const { data, total } = await readAll(services.get(Reads), id, query, answer);
+      const shown = format === 'csv' || format === 'csv-pt-BR' ? withTotal(data, total) : data;
+      for (const row of shown) rows.push({ merchant_id: id, name, ...row });
+      // JSON is for programs, which would add it up with the rows.
       if (format === 'table' && total !== undefined && data.length > 1)
         rows.push({ merchant_id: 'total', name, ...total });
     }
     printAs(format, await services.get(UserNames).fillIn(rows));
   });
+}
+
+/** Reads a report with all of its pages. */
+async function readAll<Query>(
+  reads: Reads,
+  merchantId: string,
+  query: Query,
+  answer: Answer<Query, Report>,
+): Promise<Report> {
+  const report = await reads.read(merchantId, query, answer);
+  for (let cursor = report.next_cursor; cursor;) {
+    const page = await reads.read(merchantId, { ...query, cursor }, answer);
+    report.data.push(...page.data);
+    cursor = page.next_cursor;
+  }
+  return report;
 }
 
 export function auditCommands(): Command {

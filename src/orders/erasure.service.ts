@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { Credit } from '../cashback/credit.entity.js';
 import { Debit } from '../cashback/debit.entity.js';
+import { forgetReasons } from '../cashback/sums.js';
 import { Wallet, type WalletOwner } from '../cashback/wallet.entity.js';
 import { WalletStore } from '../cashback/wallet.store.js';
 import { Clock } from '../platform/values/time.js';
@@ -64,6 +65,7 @@ export class ErasureService {
       await manager.update(Wallet, { id: wallet.id, merchantId }, { document: pseudonym, freezeReason: null });
       const told = { reason: null, note: null, metadata: null, voidReason: null };
       await manager.update(Debit, { walletId: wallet.id, merchantId }, told);
+      await forgetReasons(manager, merchantId, wallet.id);
       await manager.update(Credit, { walletId: wallet.id, merchantId }, { reason: null });
       await manager.query(ERASE_GRANTS, [wallet.id, merchantId]);
       return { pseudonym, wallet_id: wallet.id, orders: before + meanwhile, wallets: 1 };

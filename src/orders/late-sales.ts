@@ -3,10 +3,11 @@ import type { MerchantsService } from '../merchants/merchants.service.js';
 import type { Policy } from '../merchants/policy.js';
 import type { Caller } from '../platform/values/caller.js';
 import { forbidden, Problem, validationFailed } from '../platform/values/problem.js';
-import { after, DAY_MS, MINUTE_MS } from '../platform/values/time.js';
+import { after, DAY_MS, SECOND_MS } from '../platform/values/time.js';
 
 /** How long before or after its arrival a sale can have happened, by another clock, and count as one of now. */
-const TOLERANCE_MS = 5 * MINUTE_MS;
+export const LATE_SECONDS = 300;
+const TOLERANCE_MS = LATE_SECONDS * SECOND_MS;
 
 /** Returns when a sale happened that arrived late; undefined if it did not. */
 export const lateSince = (soldAt: Date | null, createdAt: Date): Date | undefined =>

@@ -24,6 +24,7 @@ export interface Returned {
 @Index('ix_refunds_order_created', ['orderId', 'createdAt', 'id'])
 @Index('ix_refunds_merchant_created', ['merchantId', 'createdAt', 'id'])
 @Index('ix_refunds_user', ['merchantId', 'createdBy', 'createdAt', 'id'])
+@Index('ix_refunds_voided', ['merchantId', 'voidedAt'])
 @Index('uq_refunds_order_external_id', ['orderId', 'merchantId', 'externalId'], { unique: true })
 export class Refund extends Voidable {
   @PrimaryId()

@@ -1,49 +1,11 @@
-import { type EntityManager } from 'typeorm';
 import { type EntryKind } from '../cashback/entry.entity.js';
-import { LedgerPosition } from '../merchants/merchant.entity.js';
+import { LEDGER_SUMS } from '../cashback/sums.js';
+import { SALES_SUMS } from '../orders/sums.js';
 import { type Answer, type Asked } from '../platform/database/reads.js';
-import { queryNamed } from '../platform/database/rows.js';
 import { amountsOf, exactCents } from '../platform/values/money.js';
-import { validationFailed } from '../platform/values/problem.js';
-import { addDays, firstOfNextMonth, startOfDay } from '../platform/values/time.js';
+import { startOfDay } from '../platform/values/time.js';
 import { type LedgerBy, type LedgerReportDto } from './report.dto.js';
-import { completedIn, type Days, MAX_DAYS, OF_COMPLETED, refuseDays, refuseMany } from './report.js';
-import { LEDGER_SUMS } from './sums.js';
-
-/** The orders that were completed in a part of time, and how many customers these have now. */
-interface OrderCounts {
-  orders: number;
-  customers: number;
-}
-
-const countsBy = (key: string): string => `
-  SELECT ${key} AS part, COUNT(*) AS orders, COUNT(DISTINCT document) AS customers
-    ${OF_COMPLETED}
-   GROUP BY 1 WITH ROLLUP`;
-
-/**
- * Counts the orders of each store (an empty text is none) or, by number, of each period that follows another one. Of
- * all it also counts the customers of several ones once; its key is null.
- *
- * @param bounds the beginning of each period, and the end of the last one.
- */
-async function countOrders(
-  manager: EntityManager,
-  merchantId: string,
-  bounds: readonly Date[],
-  isByStore: boolean,
-): Promise<Map<string | null, OrderCounts>> {
-  const ends = bounds.slice(1);
-  const period = `CASE ${ends.map((_, at) => `WHEN completed_at < ? THEN '${at}'`).join(' ')} END`;
-  const sql = countsBy(isByStore ? "COALESCE(store, '')" : period);
-  const parameters = [...(isByStore ? [] : ends), ...completedIn(merchantId, bounds)];
-  const rows = await manager.query<Record<'part' | 'orders' | 'customers', string>[]>(sql, parameters);
-  return new Map(
-    rows.map(({ part, orders, customers }) => [part, { orders: Number(orders), customers: Number(customers) }]),
-  );
-}
-
-const NO_ORDERS: OrderCounts = { orders: 0, customers: 0 };
+import { addUp, type Days, MAX_DAYS_OF_SUMS, periodsOf, readSums, refuseDays, refuseMany } from './report.js';
 
 const ZERO_CENTS = {
   opening: 0,
@@ -81,9 +43,6 @@ const MEMBERS: Record<EntryKind, [member: Member, sign: 1 | -1]> = {
   move_in: ['earned', 1],
 };
 
-/** Orders are not summed: with their counts, the report reads them. */
-const MAX_DAYS_OF_SUMS = 366;
-
 /** What the customers owned at the beginning and the end of a period, and why it changed, in centavos. */
 export interface LedgerRow {
   stores: { store?: string | null; in_store?: string | null };
@@ -92,134 +51,90 @@ export interface LedgerRow {
   cents: Record<Member, number>;
   /** Whether no entry can be added to it any more. */
   closed: boolean;
-  /** Undefined if the report does not count orders. */
-  counts?: OrderCounts;
+  /** How many orders were completed late. */
+  late: number;
 }
 
 export interface LedgerOptions extends Days {
   by?: LedgerBy;
-  /** Whether orders and their customers are counted. */
-  counts?: unknown;
 }
 
 /** Reports why what customers own changed, from the sums of its days and the entries that are not summed yet. */
 export const LEDGER: Answer<LedgerOptions, LedgerReportDto> = async (asked) => {
-  const { query } = asked;
-  refuseDays(query, query.counts ? MAX_DAYS : MAX_DAYS_OF_SUMS);
-  if (query.counts && query.by === 'store_pair')
-    throw validationFailed([{ parameter: 'counts', detail: 'cannot be combined with by=store_pair' }]);
-  const { rows, total } = await readLedger(asked);
+  const { by } = asked.query;
+  refuseDays(asked.query, MAX_DAYS_OF_SUMS);
+  const names = by === 'store' ? (['store'] as const) : [];
+  const { rows: late } = await readSums(asked, [SALES_SUMS], names);
+  const { rows, total } = await readLedger(asked, late);
   refuseMany(rows, 'by');
-  const toDto = ({ cents, stores, from, to, closed, counts }: LedgerRow): LedgerReportDto['total'] => ({
+  const toDto = ({ cents, stores, from, to, closed, late }: LedgerRow): LedgerReportDto['total'] => ({
     ...stores,
-    ...{ from, to, ...amountsOf(cents), closed, ...counts },
+    ...{ from, to, ...amountsOf(cents), closed, late },
   });
-  return { data: rows.map(toDto), total: toDto(total) };
+  // An order has one store.
+  const withoutLate = ({ late: _, ...row }: LedgerReportDto['total']): LedgerReportDto['total'] => row;
+  return { data: rows.map(toDto).map((row) => (by === 'store_pair' ? withoutLate(row) : row)), total: toDto(total) };
 };
 
 /**
  * Entries belong to the day of their `created_at` in the merchant's time zone. They never change and none is added to
  * the past, so the report of a closed period never changes either.
  */
-export async function readLedger({
-  manager,
-  merchantId,
-  query,
-  timeZone,
-}: Asked<LedgerOptions>): Promise<{ rows: LedgerRow[]; total: LedgerRow }> {
-  const { summedUntil } = await manager.findOneByOrFail(LedgerPosition, { merchantId });
-  const sums = await summedDays(manager, merchantId, query);
-  const names = isByStore(query.by) ? undefined : (['store', 'kind'] as const);
-  const rest = { from: summedUntil, to: startOfDay(query.to, timeZone) };
-  sums.push(...(await LEDGER_SUMS.rest(manager, { id: merchantId, timeZone }, rest, names)));
-  const counts = query.counts ? await countsOf(manager, merchantId, timeZone, query) : undefined;
-  // A store that made orders has a row, even if it owes nothing.
-  if (query.by === 'store') sums.push(...[...(counts?.keys() ?? [])].flatMap(emptySum));
+export async function readLedger(
+  asked: Asked<LedgerOptions>,
+  sales: readonly Late[] = [],
+): Promise<{ rows: LedgerRow[]; total: LedgerRow }> {
+  const { query, timeZone } = asked;
+  const names = { store: ['credit_store'] as const, store_pair: ['store', 'credit_store'] as const }[
+    query.by as string
+  ];
+  const { rows: sums, summedUntil } = await readSums(asked, [LEDGER_SUMS], [...(names ?? []), 'kind'], true);
   const isClosed = (to: string): boolean => startOfDay(to, timeZone) <= summedUntil;
-  const all = counts && new Map([['0', counts.get(null) ?? NO_ORDERS]]);
-  const [total] = rowsOf(sums, { ...query, by: undefined }, isClosed, all);
-  return { rows: rowsOf(sums, query, isClosed, counts), total: total! };
+  const [total] = rowsOf(sums, sales, { ...query, by: undefined }, isClosed);
+  return { rows: rowsOf(sums, sales, query, isClosed), total: total! };
 }
 
-type SumRow = Omit<Awaited<ReturnType<typeof LEDGER_SUMS.rest>>[number], 'entries'>;
-
-/** Days before the period have an empty day; others that of their row. */
-function summedDays(manager: EntityManager, merchantId: string, { from, to, by }: LedgerOptions): Promise<SumRow[]> {
-  const day = { day: 'day', month: "GREATEST(CONCAT(LEFT(day, 7), '-01'), :from)" }[by as string] ?? ':from';
-  const owner = isByStore(by) ? 'credit_store' : "''";
-  const store = by === 'store_pair' ? 'store' : "''";
-  return queryNamed<SumRow>(
-    manager,
-    `SELECT CASE WHEN day < :from THEN '' ELSE ${day} END AS day, ${store} AS store, ${owner} AS credit_store, kind, SUM(amount_cents) AS amount_cents
-       FROM ledger_days WHERE merchant_id = :merchantId AND day < :to GROUP BY 1, 2, 3, 4`,
-    { merchantId, from, to },
-  );
-}
-
-type Counts = Map<string | null, OrderCounts>;
-
-function countsOf(
-  manager: EntityManager,
-  merchantId: string,
-  timeZone: string,
-  options: LedgerOptions,
-): Promise<Counts> {
-  const days = [options.from, ...periodsOf(options).map(({ to }) => to)];
-  const bounds = days.map((day) => startOfDay(day, timeZone));
-  return countOrders(manager, merchantId, bounds, options.by === 'store');
-}
-
-const emptySum = (owner: string | null): SumRow[] =>
-  owner === null ? [] : [{ day: '', store: '', credit_store: owner, kind: 'earn', amount_cents: 0 }];
+type SumRow = Awaited<ReturnType<typeof LEDGER_SUMS.rest>>[number];
+type Late = Pick<Awaited<ReturnType<typeof SALES_SUMS.rest>>[number], 'day' | 'store' | 'late_orders'>;
 
 const isByStore = (by?: LedgerBy): boolean => by === 'store' || by === 'store_pair';
 
 /** Returns the rows of each store, with each of its periods after the one before. */
 function rowsOf(
-  sums: SumRow[],
+  sums: readonly SumRow[],
+  sales: readonly Late[],
   { from, to, by }: LedgerOptions,
   isClosed: (to: string) => boolean,
-  counts?: Counts,
 ): LedgerRow[] {
-  const storesOf = ({ credit_store: owner, store }: SumRow): LedgerRow['stores'] => ({
+  const storesOf = (owner: string, store: string): LedgerRow['stores'] => ({
     ...(isByStore(by) && { store: owner || null }),
     ...(by === 'store_pair' && { in_store: store || null }),
   });
-  const groups = new Map<string, { stores: LedgerRow['stores']; sums: SumRow[] }>();
-  if (!isByStore(by)) groups.set('{}', { stores: {}, sums: [] });
-  for (const sum of sums) {
-    const stores = storesOf(sum);
+  const groups = new Map<string, { stores: LedgerRow['stores']; sums: SumRow[]; sales: Late[] }>();
+  const groupOf = (stores: LedgerRow['stores']): { sums: SumRow[]; sales: Late[] } => {
     const key = JSON.stringify(stores);
-    if (!groups.has(key)) groups.set(key, { stores, sums: [] });
-    groups.get(key)!.sums.push(sum);
-  }
+    if (!groups.has(key)) groups.set(key, { stores, sums: [], sales: [] });
+    return groups.get(key)!;
+  };
+  if (!isByStore(by)) groupOf({});
+  for (const sum of sums) groupOf(storesOf(sum.credit_store, sum.store)).sums.push(sum);
+  if (by !== 'store_pair') for (const sale of sales) groupOf(storesOf(sale.store, '')).sales.push(sale);
   const sorted = [...groups].sort(([one], [other]) => (one < other ? -1 : 1));
   const periods = periodsOf({ from, to, by });
   return sorted.flatMap(([, group]) => {
     const cents = { ...ZERO_CENTS };
     for (const sum of group.sums) if (sum.day < from) addTo(cents, sum);
-    const rows = periods.map((period, at) => {
+    const rows = periods.map((period) => {
       const { closing, closing_debt } = cents;
+      const isIn = ({ day }: { day: string }): boolean => day >= period.from && day < period.to;
       Object.assign(cents, ZERO_CENTS, { opening: closing, closing, closing_debt });
-      for (const sum of group.sums) if (sum.day >= period.from && sum.day < period.to) addTo(cents, sum);
-      const counted = counts && (counts.get(by === 'store' ? (group.stores.store ?? '') : String(at)) ?? NO_ORDERS);
-      return { stores: group.stores, ...period, cents: { ...cents }, closed: isClosed(period.to), counts: counted };
+      for (const sum of group.sums) if (isIn(sum)) addTo(cents, sum);
+      const { late_orders: late } = addUp(group.sales.filter(isIn), ['late_orders']);
+      return { stores: group.stores, ...period, cents: { ...cents }, closed: isClosed(period.to), late };
     });
-    const isEmpty = rows.every(
-      ({ cents, counts: { orders } = NO_ORDERS }) => orders === 0 && Object.values(cents).every((one) => one === 0),
-    );
+    const isEmpty = rows.every(({ cents, late }) => late === 0 && Object.values(cents).every((one) => one === 0));
     return isByStore(by) && isEmpty ? [] : rows;
   });
-}
-
-function periodsOf({ from, to, by }: LedgerOptions): Days[] {
-  const periods: Days[] = [];
-  for (let start = from; start < to;) {
-    const next = by === 'day' ? addDays(start, 1) : by === 'month' ? firstOfNextMonth(start) : to;
-    periods.push({ from: start, to: next < to ? next : to });
-    start = next;
-  }
-  return periods;
 }
 
 function addTo(sums: Record<Member, number>, { kind, amount_cents: sum }: SumRow): void {

@@ -1,14 +1,14 @@
 import { ApiProperty, OmitType } from '@nestjs/swagger';
-import { IsOptional } from 'class-validator';
+import { IsOptional, IsString } from 'class-validator';
 import { ByDto } from '../platform/http/by.dto.js';
-import { CsvQueryDto, ReportOf } from '../platform/http/page-query.dto.js';
+import { CsvQueryDto, PageOf, ReportOf } from '../platform/http/page-query.dto.js';
 import { IsDay, IsQueryInteger, IsQueryWord } from '../platform/http/validators.js';
-import { ApiMoney, InOrder } from '../platform/openapi/decorators.js';
+import { ApiId, ApiMoney, InOrder } from '../platform/openapi/decorators.js';
 
 export const LEDGER_BY = ['store', 'store_pair', 'day', 'month'] as const;
 export type LedgerBy = (typeof LEDGER_BY)[number];
 
-/** Days, at most 31 unless the report says otherwise. */
+/** Days, at most 366 unless the report says otherwise. */
 export class PeriodQueryDto extends CsvQueryDto {
   /** The first day, in the merchant's time zone. */
   @IsDay()
@@ -27,11 +27,6 @@ export class LedgerQueryDto extends PeriodQueryDto {
   @IsOptional()
   @IsQueryWord(LEDGER_BY)
   readonly by?: LedgerBy;
-
-  /** `true`: rows have `orders` and `customers`. For at most 31 days, and not with `by=store_pair`. */
-  @IsOptional()
-  @IsQueryWord(['true'])
-  readonly counts?: 'true';
 }
 
 /** What the customers owned at the beginning and the end of a period, and why it changed. */
@@ -95,18 +90,97 @@ export class LedgerRowDto {
   /** Whether the row is final: nothing can be added to the period any more. */
   readonly closed!: boolean;
 
-  /** With `counts`: the orders that were completed; with `by=store`, those that were made in the store. */
+  /** The orders that were completed and had been sold before they arrived. Not in rows of `by=store_pair`. */
   @ApiProperty({ type: 'integer', required: false })
-  readonly orders?: number;
-
-  /** With `counts`: the customers of these orders. One of several rows counts once in `total`. */
-  @ApiProperty({ type: 'integer', required: false })
-  readonly customers?: number;
+  readonly late?: number;
 }
 
 export class LedgerReportDto extends ReportOf(LedgerRowDto) {
   /** The whole period and all stores. */
   readonly total!: LedgerRowDto;
+}
+
+export const SALES_BY = ['day', 'month', 'store', 'user', 'campaign'] as const;
+export type SalesBy = (typeof SALES_BY)[number];
+
+export class SalesQueryDto extends PeriodQueryDto {
+  /** A row per `day`, `month`, `store`, `user` or `campaign`. Default: one row. */
+  @IsOptional()
+  @IsQueryWord(SALES_BY)
+  readonly by?: SalesBy;
+}
+
+/** What was sold and refunded, and the cashback of it. */
+@InOrder()
+export class SalesRowDto {
+  /** With `by=store`: where it was sold, or refunded; null if that is not known. */
+  @ApiProperty({ type: String, nullable: true, required: false })
+  readonly store?: string | null;
+
+  /** With `by=user`: who completed the orders, and who made the refunds. */
+  @ApiProperty({ type: ByDto, required: false })
+  readonly by?: ByDto;
+
+  /** With `by=campaign`: the campaign of the orders; null for those without one. */
+  @ApiId({ nullable: true, required: false })
+  readonly campaign_id?: string | null;
+
+  /** The first day. */
+  @ApiProperty({ format: 'date' })
+  readonly from!: string;
+
+  /** The day after the last one. */
+  @ApiProperty({ format: 'date' })
+  readonly to!: string;
+
+  /** The number of orders that were completed. */
+  @ApiProperty({ type: 'integer' })
+  readonly orders!: number;
+
+  /** Those of the orders that had been sold before they arrived. */
+  @ApiProperty({ type: 'integer' })
+  readonly late!: number;
+
+  /** The sum of the totals of the orders. */
+  @ApiMoney()
+  readonly total!: string;
+
+  /** The sum of their eligible totals. */
+  @ApiMoney()
+  readonly eligible_total!: string;
+
+  /** The totals less the redeemed cashback. */
+  @ApiMoney()
+  readonly paid!: string;
+
+  /** The cashback that the orders earned. */
+  @ApiMoney()
+  readonly earned!: string;
+
+  /** The cashback that was redeemed with them. */
+  @ApiMoney()
+  readonly redeemed!: string;
+
+  /** The number of refunds that were made, less those that were undone. */
+  @ApiProperty({ type: 'integer' })
+  readonly refunds!: number;
+
+  /** The sum of their amounts. What was undone counts on its own day, so this and the following can be negative. */
+  @ApiMoney({ signed: true })
+  readonly refunded!: string;
+
+  /** The earned cashback that refunds took back. */
+  @ApiMoney({ signed: true })
+  readonly taken_back!: string;
+
+  /** The redeemed cashback that refunds returned. */
+  @ApiMoney({ signed: true })
+  readonly returned!: string;
+}
+
+export class SalesReportDto extends ReportOf(SalesRowDto) {
+  /** The whole period. */
+  readonly total!: SalesRowDto;
 }
 
 export class OutstandingQueryDto extends CsvQueryDto {
@@ -128,7 +202,7 @@ export class OutstandingRowDto {
   @ApiProperty({ type: String, nullable: true, required: false })
   readonly store?: string | null;
 
-  /** Available, pending and held cashback; of a past day also what had expired and was not yet written off. */
+  /** What customers own: available, pending and held, and what has expired and is not yet written off. */
   @ApiMoney({ signed: true })
   readonly balance!: string;
 
@@ -136,18 +210,19 @@ export class OutstandingRowDto {
   @ApiMoney({ signed: true })
   readonly debt!: string;
 
-  @ApiMoney({ required: false })
-  readonly available?: string;
+  /** Null like `pending`, `held` and `expiring_in_30_days` if the merchant has more than 300,000 open credits. */
+  @ApiMoney({ required: false, nullable: true })
+  readonly available?: string | null;
 
-  @ApiMoney({ required: false })
-  readonly pending?: string;
+  @ApiMoney({ required: false, nullable: true })
+  readonly pending?: string | null;
 
-  @ApiMoney({ required: false })
-  readonly held?: string;
+  @ApiMoney({ required: false, nullable: true })
+  readonly held?: string | null;
 
   /** The part of the available and pending cashback that expires within 30 days if nobody spends it. */
-  @ApiMoney({ required: false })
-  readonly expiring_in_30_days?: string;
+  @ApiMoney({ required: false, nullable: true })
+  readonly expiring_in_30_days?: string | null;
 }
 
 export class OutstandingReportDto {
@@ -173,6 +248,11 @@ export class FrequentQueryDto extends PeriodQueryDto {
   @IsOptional()
   @IsQueryInteger(2, 1000)
   readonly at_least: number = 3;
+
+  /** The `next_cursor` of the previous page. */
+  @IsOptional()
+  @IsString({ message: 'must be the next_cursor of an earlier page of this list' })
+  readonly cursor?: string;
 }
 
 class OrdersByDto extends ByDto {
@@ -201,9 +281,12 @@ export class FrequentRowDto {
   readonly completed_by!: OrdersByDto[];
 }
 
-export class FrequentReportDto extends ReportOf(FrequentRowDto) {}
+export class FrequentReportDto extends PageOf(
+  FrequentRowDto,
+  'The `cursor` for the following days; null if all days are read. A page has the days that are read in two seconds.',
+) {}
 
-/** The grants of a user with the same reason. */
+/** The grants of a user with the same reason, and their voids. */
 @InOrder()
 export class GrantsRowDto {
   /** Who granted them. */
@@ -217,15 +300,11 @@ export class GrantsRowDto {
   @ApiProperty({ type: 'integer' })
   readonly grants!: number;
 
-  /** The number of customers who got them. */
-  @ApiProperty({ type: 'integer' })
-  readonly customers!: number;
-
   /** The sum of what was granted. */
   @ApiMoney()
   readonly amount!: string;
 
-  /** The part that was voided since. */
+  /** What was voided in the period of what the user granted for this reason, at any time. */
   @ApiMoney()
   readonly voided!: string;
 }
@@ -233,7 +312,7 @@ export class GrantsRowDto {
 class GrantsTotalDto extends OmitType(GrantsRowDto, ['by', 'reason']) {}
 
 export class GrantsReportDto extends ReportOf(GrantsRowDto) {
-  /** All grants of the period. A customer of several rows counts once. */
+  /** All grants and voids of the period. */
   readonly total!: GrantsTotalDto;
 }
 

@@ -1,8 +1,10 @@
 import { COMPLETED_STATUSES } from '../orders/order-transitions.js';
+import { SumPosition } from '../merchants/merchant.entity.js';
+import { type DaySums, type Sum } from '../platform/database/day-sums.js';
 import { type Asked } from '../platform/database/reads.js';
-import { exactCents, formatMoney } from '../platform/values/money.js';
+import { exactCents, formatMoney, sumCents } from '../platform/values/money.js';
 import { validationFailed } from '../platform/values/problem.js';
-import { DAY_MS, startOfDay } from '../platform/values/time.js';
+import { addDays, DAY_MS, firstOfNextMonth, startOfDay } from '../platform/values/time.js';
 
 /** Days of a merchant. */
 export interface Days {
@@ -14,8 +16,11 @@ export interface Days {
 
 export const MAX_ROWS = 10_000;
 
-/** The most days of a report that reads orders or grants. */
-export const MAX_DAYS = 31;
+/** The most days of a report that reads orders. */
+const MAX_DAYS = 31;
+
+/** The most days of a report that reads sums. */
+export const MAX_DAYS_OF_SUMS = 366;
 
 export function refuseDays({ from, to }: Days, maxDays = MAX_DAYS): void {
   const days = (Date.parse(to) - Date.parse(from)) / DAY_MS;
@@ -65,3 +70,55 @@ export const completedIn = (merchantId: string, bounds: readonly Date[]): unknow
   bounds[0],
   bounds.at(-1),
 ];
+
+/** Days, and what one row is of. */
+interface Periods extends Days {
+  by?: string;
+}
+
+/** Returns the days or months of a period; without them, the period. */
+export function periodsOf({ from, to, by }: Periods): Days[] {
+  const periods: Days[] = [];
+  for (let start = from; start < to;) {
+    const next = by === 'day' ? addDays(start, 1) : by === 'month' ? firstOfNextMonth(start) : to;
+    periods.push({ from: start, to: next < to ? next : to });
+    start = next;
+  }
+  return periods;
+}
+
+/**
+ * Returns the sums of a period by some dimensions, including what is not summed yet. Each row has a day of its part of
+ * the period.
+ *
+ * @param all sums that have the same table.
+ * @param hasPast whether what was before the period counts, too: it has a day before the period.
+ */
+export async function readSums<Name extends string, Measure extends string>(
+  { manager, merchantId, timeZone, query }: Asked<Periods>,
+  all: readonly [DaySums<Name, Measure>, ...DaySums<Name, Measure>[]],
+  names: readonly Name[] = [],
+  hasPast = false,
+): Promise<{ rows: Sum<Name, Measure>[]; summedUntil: Date }> {
+  const begin = hasPast ? new Date(0) : startOfDay(query.from, timeZone);
+  const rows = await all[0].summed(manager, merchantId, query, names, hasPast);
+  const positions: Date[] = [];
+  for (const sums of all) {
+    const { summedUntil } = await manager.findOneByOrFail(SumPosition, { merchantId, sums: sums.name });
+    const rest = { from: summedUntil > begin ? summedUntil : begin, to: startOfDay(query.to, timeZone) };
+    rows.push(...(await sums.rest(manager, { merchantId, timeZone }, rest, names)));
+    positions.push(summedUntil);
+  }
+  return { rows, summedUntil: positions[0]! };
+}
+
+type Row = Partial<Record<string, string | number>>;
+
+/** Returns what rows of sums have in some columns, in all. */
+export const addUp = <const Column extends string>(
+  rows: readonly Row[],
+  columns: readonly Column[],
+): Record<Column, number> => {
+  const sumOf = (column: Column): number => sumCents(rows.map((row) => exactCents(row[column] ?? 0)));
+  return Object.fromEntries(columns.map((column) => [column, sumOf(column)])) as Record<Column, number>;
+};

@@ -9,6 +9,7 @@ import { FREQUENT_CUSTOMERS, TOP_CUSTOMERS } from './customers.report.js';
 import { GRANTS_BY_USER } from './grants.report.js';
 import { LEDGER } from './ledger.report.js';
 import { OUTSTANDING } from './outstanding.report.js';
+import { SALES } from './sales.report.js';
 import {
   ExpiringQueryDto,
   FrequentQueryDto,
@@ -19,6 +20,8 @@ import {
   OutstandingQueryDto,
   OutstandingReportDto,
   PeriodQueryDto,
+  SalesQueryDto,
+  SalesReportDto,
   TopQueryDto,
   TopReportDto,
 } from './report.dto.js';
@@ -34,12 +37,23 @@ export class ReportsController {
    *
    * @remarks Returns what the customers owned at the beginning and the end of a period of at most 366 days, and why it
    * changed: `opening + earned + granted − redeemed + returned − taken_back − voided − debited − expired = closing`.
-   * With `counts`, rows also have the numbers of completed orders and of their customers.
    */
   @Get('ledger')
   @Report('ledger', LedgerReportDto)
   reportLedger(@MerchantId() merchantId: string, @Query() query: LedgerQueryDto): Promise<LedgerReportDto> {
     return this.reads.read(merchantId, query, LEDGER);
+  }
+
+  /**
+   * Report sales
+   *
+   * @remarks Returns what was sold and refunded in a period of at most 366 days, and its cashback. An order counts
+   * when it was completed, a refund when it was made, and what was undone when it was undone.
+   */
+  @Get('sales')
+  @Report('sales', SalesReportDto)
+  reportSales(@MerchantId() merchantId: string, @Query() query: SalesQueryDto): Promise<SalesReportDto> {
+    return this.reads.read(merchantId, query, SALES);
   }
 
   /**
@@ -73,10 +87,11 @@ export class ReportsController {
    * Report customers with many orders in a day
    *
    * @remarks Returns the customers for whom many orders were completed on one day, and the users that completed them.
-   * A cashier may use their own CPF for sales to others. The period has at most 31 days.
+   * A cashier may use their own CPF for sales to others. The period has at most 31 days. A page has those that are read
+   * in two seconds.
    */
   @Get('frequent')
-  @Report('frequent', FrequentReportDto)
+  @Report('frequent', FrequentReportDto, 'too_many_orders')
   reportFrequent(@MerchantId() merchantId: string, @Query() query: FrequentQueryDto): Promise<FrequentReportDto> {
     return this.reads.read(merchantId, query, FREQUENT_CUSTOMERS);
   }
@@ -84,7 +99,8 @@ export class ReportsController {
   /**
    * Report who granted cashback
    *
-   * @remarks Returns what each user granted in a period of at most 31 days, by reason, the highest amount first.
+   * @remarks Returns what each user granted in a period of at most 366 days, by reason, the highest amount first, and
+   * what was voided of the user's grants in this period.
    */
   @Get('grants')
   @Report('grants', GrantsReportDto)
@@ -96,10 +112,10 @@ export class ReportsController {
    * Report the customers who bought most
    *
    * @remarks Returns the customers with the highest totals, less refunds, of orders that were completed in a period of
-   * at most 31 days, highest first.
+   * at most 31 days, highest first. These are at most 300,000 orders.
    */
   @Get('customers')
-  @Report('customers', TopReportDto)
+  @Report('customers', TopReportDto, 'too_many_orders')
   reportCustomers(@MerchantId() merchantId: string, @Query() query: TopQueryDto): Promise<TopReportDto> {
     return this.reads.read(merchantId, query, TOP_CUSTOMERS);
   }

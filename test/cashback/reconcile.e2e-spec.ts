@@ -45,6 +45,9 @@ describe('reconcile and the schema', () => {
     ['cashback_entries', 'store'],
     ['ledger_days', 'store'],
     ['ledger_days', 'credit_store'],
+    ['sales_days', 'store'],
+    ['refund_days', 'store'],
+    ['grant_days', 'reason'],
   ])('reconcile finds that no check keeps blanks off the end of %s.%s', async (table, column) => {
     const check = `ck_${table}_${column}`;
     const finding = { invariant: 'no text that is compared ends in a blank', check };

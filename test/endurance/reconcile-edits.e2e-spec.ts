@@ -33,7 +33,10 @@ const TABLES = [
   'event_outbox',
   'event_sweeps',
   'ledger_days',
-  'ledger_positions',
+  'grant_days',
+  'sales_days',
+  'refund_days',
+  'sum_positions',
 ];
 
 /** Each edit with the row that it changes. */
@@ -47,7 +50,7 @@ const EDITS = Object.entries({
   'a grant': GRANT_EDITS,
   'a debit': DEBIT_EDITS,
   'a ledger entry': ENTRY_EDITS,
-  'the sums of the ledger': SUM_EDITS,
+  'the sums by day': SUM_EDITS,
 }).flatMap(([row, edits]) => edits.map((edit) => [row, ...edit] as const));
 
 describe('reconcile after an edit of a row', () => {
@@ -179,6 +182,7 @@ describe('reconcile after an edit of a row', () => {
       new Set([
         'the amounts of a refund are the sums of its entries, apart from what it can have claimed; those of one that was voided are zero',
         'the amounts that an order holds, redeemed, earned, returned and took back are the sums of its holds, entries and claims',
+        'the sums of a day are those of its rows',
       ]),
     );
   });

@@ -122,6 +122,7 @@ describe('`report ledger`', () => {
       closing: '65.00',
       closing_debt: '9.00',
       closed: true,
+      late: 0,
     });
   });
 

@@ -51,7 +51,7 @@ describe('a machine whose clock is not that of the database', () => {
 
     expect((await merchant.order(due)).status).toBe('pending');
     expect(await rowsOf(service, 'SELECT day FROM ledger_days')).toEqual([]);
-    expect(await rowsOf(service, 'SELECT 1 FROM ledger_positions WHERE summed_until > UTC_TIMESTAMP()')).toEqual([]);
+    expect(await rowsOf(service, 'SELECT 1 FROM sum_positions WHERE summed_until > UTC_TIMESTAMP()')).toEqual([]);
     await expectInvariants(service);
 
     set(0);

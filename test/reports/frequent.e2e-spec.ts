@@ -3,6 +3,7 @@ import { addDays, dayOf, startOfDay } from '../../src/platform/values/time.js';
 import { aDocument, aUser, type TestMerchant } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
 import { useAdmin } from '../support/use-admin.js';
+import { rowsOf } from '../support/wallets.js';
 
 const ZONE = 'America/Sao_Paulo';
 
@@ -73,7 +74,7 @@ describe('GET /reports/frequent', () => {
     expect(await customers(`from=${second}&to=${addDays(second, 1)}`)).toEqual([regular]);
     expect(await customers(`from=${first}&to=${second}`)).toEqual([own]);
     const other = await aLongLivedMerchant(service);
-    expect(await other.get(`/reports/frequent?${period}`)).toEqual({ data: [] });
+    expect(await other.get(`/reports/frequent?${period}`)).toEqual({ data: [], next_cursor: null });
   });
 
   it('GET /reports/customers shows who bought most in a period, and what happened to these orders', async () => {
@@ -91,6 +92,40 @@ describe('GET /reports/frequent', () => {
     expect(rows).toMatchObject(data.slice(0, 2));
     const other = await aLongLivedMerchant(service);
     expect(await other.get(`/reports/customers?${period}`)).toEqual({ data: [] });
+  });
+
+  it('GET /reports/frequent continues with a cursor where a page ends, and refuses one of another list', async () => {
+    const cursor = Buffer.from(JSON.stringify(['frequent', Date.parse(second)])).toString('base64url');
+    expect(await merchant.get(`/reports/frequent?${period}&cursor=${cursor}`)).toMatchObject({
+      data: [{ day: second, document: regular }],
+      next_cursor: null,
+    });
+    for (const list of ['orders', 'frequent'])
+      await merchant
+        .get(`/reports/frequent?${period}&cursor=${Buffer.from(JSON.stringify([list, 'x'])).toString('base64url')}`)
+        .refused(400, 'validation_failed');
+  });
+
+  it('GET /reports/customers and frequent refuse a period with more than 300,000 orders, and say what to shorten', async () => {
+    const shop = await aLongLivedMerchant(service);
+    const day = addDays(first, -50);
+    const add = (on: string, orders: number): Promise<unknown> =>
+      rowsOf(service, 'INSERT INTO sales_days VALUES ?', [[[shop.id, on, '', '', '', orders, 0, 0, 0, 0, 0]]]);
+    await add(day, 300_000);
+    const one = `from=${day}&to=${addDays(day, 1)}`;
+    const two = `from=${day}&to=${addDays(day, 2)}`;
+    expect(await shop.get(`/reports/customers?${one}`)).toEqual({ data: [] });
+    await add(addDays(day, 1), 1);
+    const { detail, next_action } = await shop
+      .get(`/reports/customers?${two}`)
+      .refused(422, 'too_many_orders', { maximum: 300_000 });
+    expect([detail, next_action]).toEqual([expect.stringContaining('fewer days'), 'fix_request']);
+    expect(await shop.get(`/reports/customers?${one}`)).toEqual({ data: [] });
+    // It reads each day by itself.
+    expect(await shop.get(`/reports/frequent?${two}`)).toEqual({ data: [], next_cursor: null });
+    await rowsOf(service, 'UPDATE sales_days SET orders = orders + 1 WHERE merchant_id = ?', [shop.id]);
+    await shop.get(`/reports/frequent?${two}`).refused(422, 'too_many_orders');
+    await rowsOf(service, 'DELETE FROM sales_days WHERE merchant_id = ?', [shop.id]);
   });
 
   it('`report frequent` shows the same for each merchant', async () => {

@@ -27,8 +27,8 @@ describe('the operator of a sandbox', () => {
     const dates = [
       ['sandbox_clocks', 'stands_at'],
       ['event_sweeps', 'done_until'],
-      ['ledger_positions', 'summed_until'],
-      ['ledger_positions', 'due_at'],
+      ['sum_positions', 'summed_until'],
+      ['sum_positions', 'due_at'],
     ] as const;
     for (const [table, column] of dates) {
       const sql = `UPDATE ${table} SET ${column} = ${column} - INTERVAL ? DAY WHERE merchant_id = ?`;

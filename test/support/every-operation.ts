@@ -174,15 +174,17 @@ async function useCustomers(send: Send): Promise<void> {
 async function useReports(send: Send): Promise<void> {
   const day = (ahead: number): string => new Date(Date.now() + ahead * 86_400_000).toISOString().slice(0, 10);
   const period = `?from=${day(-1)}&to=${day(2)}`;
-  for (const by of ['', '&by=day', '&by=month', '&by=store', '&by=store_pair', '&by=week', '&by=day&counts=true'])
+  for (const by of ['', '&by=day', '&by=month', '&by=store', '&by=store_pair', '&by=week'])
     await send('get', '/reports/ledger', undefined, {}, `${period}${by}`);
+  for (const by of ['', '&by=day', '&by=month', '&by=store', '&by=user', '&by=campaign', '&by=week'])
+    await send('get', '/reports/sales', undefined, {}, `${period}${by}`);
   for (const query of ['', '?by=store', `?as_of=${day(-2)}&by=store`, `?as_of=${day(2)}`])
     await send('get', '/reports/outstanding', undefined, {}, query);
   for (const query of ['', '?months=2', '?months=0']) await send('get', '/reports/expiring', undefined, {}, query);
   for (const query of [period, `${period}&at_least=2`, ''])
     await send('get', '/reports/frequent', undefined, {}, query);
   for (const query of [period, '']) await send('get', '/reports/grants', undefined, {}, query);
-  for (const report of ['ledger', 'frequent', 'customers', 'grants']) {
+  for (const report of ['ledger', 'sales', 'frequent', 'customers', 'grants']) {
     const { body } = await send('get', `/reports/${report}`, undefined, {}, `${period}&csv=pt-BR`);
     expect(typeof body).toBe('string');
   }

@@ -4,10 +4,10 @@ import { ALL_MERCHANTS } from '../../src/platform/database/by-merchant.js';
 
 /** The tables of merchants. Each has a merchant, by which it can be partitioned. */
 const MONEY = 'orders|refunds|customer_changes|grant_totals|wallets|debits|cashback_(?:credits|holds|entries|grants)';
-const SUMS = 'ledger_(?:days|positions)|(?:sales|refund|grant)_days|sum_positions';
+const SUMS = '(?:ledger|sales|refund|grant)_days|sum_positions';
 const TABLES = `(?:${MONEY}|${SUMS}|events|event_(?:outbox|feeds)|webhook_endpoints|policy_(?:versions|bases))\\b`;
 const INSERT = new RegExp(`\\bINTO ${TABLES}\\s*\\(([^)]*)\\)`, 'g');
-const USE = new RegExp(`\\b(?:FROM|JOIN|UPDATE) ${TABLES}(?: (\\w+))?`, 'g');
+const USE = new RegExp(`\\b(?:FROM|JOIN|(?<!KEY )UPDATE) ${TABLES}(?: (\\w+))?`, 'g');
 const NO_ALIAS = new Set(['WHERE', 'SET', 'FORCE', 'LEFT', 'JOIN', 'ORDER', 'LIMIT', 'UNION']);
 
 /**

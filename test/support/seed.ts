@@ -4,8 +4,7 @@ import bcrypt from 'bcrypt';
 import type { DataSource } from 'typeorm';
 import { ApiUser } from '../../src/auth/api-user.entity.js';
 import { EventFeed } from '../../src/merchants/merchant.entity.js';
-import { LedgerPosition } from '../../src/merchants/merchant.entity.js';
-import { Merchant, PolicyBase } from '../../src/merchants/merchant.entity.js';
+import { Merchant, newPositions, PolicyBase, SumPosition } from '../../src/merchants/merchant.entity.js';
 import { DEFAULT_POLICY } from '../../src/merchants/policy.js';
 import { PASSWORD } from './factories.js';
 
@@ -33,7 +32,7 @@ export async function seedMerchant(dataSource: DataSource): Promise<string> {
     await dataSource.manager.insert(PolicyBase, base);
     const feed = { merchantId, lastSequence: 0, oldestSequence: 1, keptSince: createdAt };
     await dataSource.manager.insert(EventFeed, feed);
-    await dataSource.manager.insert(LedgerPosition, { merchantId, summedUntil: new Date(0), dueAt: createdAt });
+    await dataSource.manager.insert(SumPosition, newPositions(merchantId, createdAt));
     await dataSource.manager.insert(ApiUser, {
       id: randomUUID(),
       merchantId,

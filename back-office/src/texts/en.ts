@@ -319,7 +319,6 @@ export const en = {
     expiring30: 'Expires in 30 days',
     days: 'The last 30 days',
     table: 'As a table',
-    customers: 'Customers',
     stores: 'Stores, 30 days',
     frequent: 'Many orders on one CPF in a day',
     frequentText: 'Three or more completed orders in a day, in the last 30 days. It can be a cashier’s own CPF.',
@@ -514,6 +513,7 @@ export const en = {
     webhook_url_taken: 'There is an endpoint with this address already.',
     webhook_url_refused: 'The address must be https, on port 443, and public.',
     too_many_webhook_endpoints: 'There are too many endpoints. Delete one first.',
+    too_many_orders: 'The period has too many orders for this report. Choose fewer days.',
     report_too_large:
       'The shop is too large for this report here. Choose fewer days, or ask the operator for it: the command line has it.',
     events_expired: 'These events are no longer kept.',

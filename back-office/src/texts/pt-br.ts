@@ -306,7 +306,6 @@ export const ptBR: Texts = {
     expiring30: 'Vence em 30 dias',
     days: 'Os últimos 30 dias',
     table: 'Como tabela',
-    customers: 'Clientes',
     stores: 'Lojas, 30 dias',
     frequent: 'Muitos pedidos em um CPF no mesmo dia',
     frequentText: 'Três ou mais pedidos concluídos em um dia, nos últimos 30 dias. Pode ser o CPF do próprio caixa.',
@@ -502,6 +501,7 @@ export const ptBR: Texts = {
     webhook_url_taken: 'Já há um endpoint com este endereço.',
     webhook_url_refused: 'O endereço precisa ser https, na porta 443, e público.',
     too_many_webhook_endpoints: 'Há endpoints demais. Exclua um antes.',
+    too_many_orders: 'O período tem pedidos demais para este relatório. Escolha menos dias.',
     report_too_large:
       'A loja é grande demais para este relatório aqui. Escolha menos dias, ou peça a quem opera o serviço: na linha de comando ele existe.',
     events_expired: 'Estes eventos não são mais guardados.',

@@ -311,7 +311,11 @@ function Expiring({ id, version }: { id: string; version: number }): JSX.Element
       {({ data }) => (
         <Chart
           caption={t.customer.expiring}
-          bars={data.map((row) => ({ name: month(row.month), value: Number(row.expiring), text: money(row.expiring) }))}
+          bars={data.map((row) => ({
+            name: month(row.month),
+            value: Number(row.expiring),
+            text: money(row.expiring ?? '0.00'),
+          }))}
           isListed
         />
       )}

@@ -13,16 +13,9 @@ type Measure = (typeof MEASURES)[number];
 export function Today({ session }: { session: Session }): JSX.Element {
   const today = dayFromToday(0);
   const month = { from: dayFromToday(-29), to: dayFromToday(1) };
-  const days = useLoad(
-    (signal) => cashback.reports.ledger({ ...month, counts: 'true', by: 'day' }, { signal }),
-    [today],
-  );
-  const stores = useLoad(
-    (signal) => cashback.reports.ledger({ ...month, counts: 'true', by: 'store' }, { signal }),
-    [today],
-  );
+  const days = useLoad((signal) => withOrders({ ...month, by: 'day' }, signal), [today]);
+  const stores = useLoad((signal) => withOrders({ ...month, by: 'store' }, signal), [today]);
   const owed = useLoad((signal) => cashback.reports.outstanding({}, { signal }), [today]);
-  const frequent = useLoad((signal) => cashback.reports.frequent({ ...month, at_least: 3 }, { signal }), [today]);
   const grants = useLoad((signal) => cashback.reports.grants(month, { signal }), [today]);
   return (
     <>
@@ -33,22 +26,25 @@ export function Today({ session }: { session: Session }): JSX.Element {
             <Tile name={t.today.owed} amount={total.balance}>
               {total.debt !== '0.00' && t.today.owedHint}
             </Tile>
-            <Tile name={t.customer.available} amount={total.available ?? '0.00'} />
-            <Tile name={t.today.expiring30} amount={total.expiring_in_30_days ?? '0.00'} />
+            {total.available && <Tile name={t.customer.available} amount={total.available} />}
+            {total.expiring_in_30_days && <Tile name={t.today.expiring30} amount={total.expiring_in_30_days} />}
             <Tile name={t.customer.debt} amount={total.debt} />
           </dl>
         )}
       </Await>
       <Await of={days} lines={8}>
-        {({ data }) => <Days rows={data} />}
+        {(rows) => <Days rows={rows} />}
       </Await>
       <Section title={t.today.stores}>
-        <Await of={stores}>{({ data }) => <Table caption={t.today.stores} columns={storeColumns} rows={data} />}</Await>
+        <Await of={stores}>{(rows) => <Table caption={t.today.stores} columns={storeColumns} rows={rows} />}</Await>
       </Section>
       <Section title={t.today.frequent} text={t.today.frequentText}>
-        <Await of={frequent}>
-          {({ data }) => <Table caption={t.today.frequent} columns={frequentColumns(session)} rows={data} />}
-        </Await>
+        <PagedTable
+          caption={t.today.frequent}
+          columns={frequentColumns(session)}
+          list={(signal) => cashback.reports.frequent({ ...month, at_least: 3 }, { signal })}
+          on={[today]}
+        />
       </Section>
       <Section title={t.today.grants}>
         <Await of={grants}>{({ data }) => <Table caption={t.today.grants} columns={grantColumns} rows={data} />}</Await>
@@ -65,9 +61,27 @@ export function Today({ session }: { session: Session }): JSX.Element {
   );
 }
 
-function Days({ rows }: { rows: LedgerRow[] }): JSX.Element {
+interface Day extends LedgerRow {
+  orders: number;
+}
+
+/** The ledger by day or store, with the orders of each. */
+async function withOrders(
+  query: { from: string; to: string; by: 'day' | 'store' },
+  signal: AbortSignal,
+): Promise<Day[]> {
+  const [ledger, sales] = await Promise.all([
+    cashback.reports.ledger(query, { signal }),
+    cashback.reports.sales(query, { signal }),
+  ]);
+  const key = (row: { from: string; store?: string | null }): string => JSON.stringify([row.from, row.store]);
+  const orders = new Map(sales.data.map((row) => [key(row), row.orders]));
+  return ledger.data.map((row) => ({ ...row, orders: orders.get(key(row)) ?? 0 }));
+}
+
+function Days({ rows }: { rows: Day[] }): JSX.Element {
   const [measure, set] = useState<Measure>('orders');
-  const textOf = (row: LedgerRow): string => (measure === 'orders' ? count(row.orders ?? 0) : money(row[measure]));
+  const textOf = (row: Day): string => (measure === 'orders' ? count(row.orders) : money(row[measure]));
   return (
     <Section title={t.today.days}>
       <>
@@ -95,17 +109,12 @@ function Days({ rows }: { rows: LedgerRow[] }): JSX.Element {
 export const amountColumns = (...names: Exclude<keyof typeof t.measure, 'orders'>[]): Column<LedgerRow>[] =>
   names.map((name) => ({ head: t.measure[name], cell: (row) => <Money of={row[name]} />, isNumber: true }));
 
-const measureColumns: Column<LedgerRow>[] = [
-  { head: t.measure.orders, cell: ({ orders }) => (orders === undefined ? '–' : count(orders)), isNumber: true },
-  {
-    head: t.today.customers,
-    cell: ({ customers }) => (customers === undefined ? '–' : count(customers)),
-    isNumber: true,
-  },
+const measureColumns: Column<Day>[] = [
+  { head: t.measure.orders, cell: ({ orders }) => count(orders), isNumber: true },
   ...amountColumns('earned', 'redeemed', 'granted', 'expired'),
 ];
-const dayColumns: Column<LedgerRow>[] = [{ head: t.field.day, cell: ({ from }) => day(from) }, ...measureColumns];
-const storeColumns: Column<LedgerRow>[] = [
+const dayColumns: Column<Day>[] = [{ head: t.field.day, cell: ({ from }) => day(from) }, ...measureColumns];
+const storeColumns: Column<Day>[] = [
   { head: t.field.store, cell: ({ store }) => store ?? t.noStore },
   ...measureColumns,
   { head: t.measure.closing, cell: ({ closing }) => <Money of={closing} />, isNumber: true },
@@ -139,7 +148,6 @@ const grantColumns: Column<GrantsRow>[] = [
   { head: t.field.by, cell: (row) => by(row.by) },
   { head: t.field.reason, cell: ({ reason }) => reason ?? '–' },
   { head: t.today.grantCount, cell: ({ grants }) => count(grants), isNumber: true },
-  { head: t.today.customers, cell: ({ customers }) => count(customers), isNumber: true },
   { head: t.field.amount, cell: ({ amount }) => <Money of={amount} />, isNumber: true },
   { head: t.today.voided, cell: ({ voided }) => <Money of={voided} />, isNumber: true },
 ];

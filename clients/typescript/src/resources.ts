@@ -66,6 +66,7 @@ const RESOURCES = {
   },
   reports: {
     ledger: 'reportLedger',
+    sales: 'reportSales',
     outstanding: 'reportOutstanding',
     expiring: 'reportExpiring',
     frequent: 'reportFrequent',

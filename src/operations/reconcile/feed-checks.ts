@@ -1,3 +1,4 @@
+import { SUMS } from '../../merchants/merchant.entity.js';
 import { nowOf } from '../../platform/database/by-merchant.js';
 import { FEED_EVENT_TYPES } from '../../platform/values/domain-event.js';
 import { CLOCK_MARGIN, endsDay, inPage, isInDay, isSameText, madeAt, type SqlChecks } from './page.js';
@@ -216,9 +217,10 @@ export const FEED_CHECKS: SqlChecks = {
              SELECT SUM(c.amount_cents) FROM cashback_credits c
               WHERE c.wallet_id = x.wallet_id AND x.date = CASE x.type WHEN 'cashback.available' THEN c.available_at ELSE c.expires_at END), FALSE)`,
 
-  'the ledger of each merchant is summed up to an instant that is past, and the next day when it is over': `
-    SELECT m.id AS merchant_id, p.summed_until, p.due_at
-      FROM merchants m LEFT JOIN ledger_positions p ON p.merchant_id = m.id
+  'each sum of a merchant has a position that is past, and is due soon': `
+    SELECT m.id AS merchant_id, s.sums, p.summed_until, p.due_at
+      FROM merchants m JOIN (${SUMS.map((sums) => `SELECT '${sums}' AS sums`).join(' UNION ALL ')}) s
+      LEFT JOIN sum_positions p ON p.merchant_id = m.id AND p.sums = s.sums
      WHERE ${inPage('m.id')} AND NOT COALESCE(p.summed_until <= ${nowOf('m.id')} + ${CLOCK_MARGIN}
-                                              AND p.due_at <= ${nowOf('m.id')} + INTERVAL 26 HOUR, FALSE)`,
+                                              AND p.due_at <= ${nowOf('m.id')} + INTERVAL 1 HOUR, FALSE)`,
 };

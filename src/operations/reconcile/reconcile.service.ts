@@ -5,25 +5,27 @@ import { Debit } from '../../cashback/debit.entity.js';
 import { Entry } from '../../cashback/entry.entity.js';
 import { GrantTotal } from '../../merchants/grant-totals.js';
 import { Grant } from '../../cashback/grant.entity.js';
+import { GrantDay, LedgerDay } from '../../cashback/sums.js';
 import { Wallet } from '../../cashback/wallet.entity.js';
 import { FeedEvent } from '../../events/event.entity.js';
 import { CampaignVersion } from '../../merchants/campaign.entity.js';
-import { EventFeed, LedgerPosition, Merchant, PolicyBase } from '../../merchants/merchant.entity.js';
+import { EventFeed, Merchant, PolicyBase, SumPosition } from '../../merchants/merchant.entity.js';
 import { CustomerChange } from '../../orders/customer-change.entity.js';
 import { Order } from '../../orders/order.entity.js';
 import { Refund } from '../../orders/refund.entity.js';
+import { RefundDay, SalesDay } from '../../orders/sums.js';
 import { DatabaseServer } from '../../platform/database/database-server.js';
 import { readInstant } from '../../platform/database/rows.js';
 import { UnitOfWork } from '../../platform/database/unit-of-work.js';
 import { OPERATOR } from '../../platform/values/caller.js';
 import { beforeIdsOf } from '../../platform/values/ids.js';
-import { addDays, Clock, dayOf, startOfDay } from '../../platform/values/time.js';
-import { LEDGER_SUMS, LedgerDay } from '../../reports/sums.js';
+import { Clock, dayOf, startOfDay } from '../../platform/values/time.js';
 import { FEED_CHECKS } from './feed-checks.js';
 import { MERCHANT_CHECKS, REFUND_CHECKS, WALLET_CHECKS } from './ledger-checks.js';
 import { readOrders } from './order-record.js';
 import { brokenRules } from './order-rules.js';
 import { type Finding, inPage, LAST_ID, type Page, queryPage, type SqlChecks } from './page.js';
+import { wrongSums } from './sum-checks.js';
 
 export interface Progress {
   wallets: number;
@@ -95,7 +97,7 @@ export class ReconcileService {
     // The database checks the wallets and this process the orders, so both run at once. The one that ends first
     // helps the other.
     await Promise.all(connections === 1 ? [check(wallets, orders)] : [check(wallets, orders), check(orders, wallets)]);
-    for await (const findings of wrongSums(this.unitOfWork)) report(findings);
+    for await (const findings of wrongTotals(this.unitOfWork)) report(findings);
     return result;
   }
 
@@ -123,15 +125,9 @@ async function brokenChecks(manager: EntityManager, checks: SqlChecks, page: Pag
 }
 
 const MONEY = [Wallet, Credit, Grant, GrantTotal, Debit, Hold, Entry, Order, Refund, CustomerChange];
-const ENTITIES: EntityTarget<ObjectLiteral>[] = [
-  ...MONEY,
-  PolicyBase,
-  CampaignVersion,
-  EventFeed,
-  FeedEvent,
-  LedgerPosition,
-  LedgerDay,
-];
+const SUMS = [SumPosition, LedgerDay, GrantDay, SalesDay, RefundDay];
+const RULES = [PolicyBase, CampaignVersion];
+const ENTITIES: EntityTarget<ObjectLiteral>[] = [...MONEY, ...SUMS, ...RULES, EventFeed, FeedEvent];
 
 /** Primary and unique keys decide races, so each must exist. They are compared by columns, not by name. */
 async function missingKeys(manager: EntityManager): Promise<Finding[]> {
@@ -159,6 +155,7 @@ async function missingKeys(manager: EntityManager): Promise<Finding[]> {
 /** Texts that SQL compares. Comparisons ignore blanks at the end, so a check refuses them. */
 const CHECK_CONSTRAINTS = ['orders_store', 'refunds_store', 'cashback_credits_store', 'cashback_credits_reason']
   .concat('debits_store', 'cashback_entries_store', 'ledger_days_store', 'ledger_days_credit_store')
+  .concat('sales_days_store', 'refund_days_store', 'grant_days_reason')
   .map((column) => `ck_${column}`);
 
 async function missingChecks(manager: EntityManager): Promise<Finding[]> {
@@ -225,52 +222,11 @@ async function lowTotals(manager: EntityManager, merchantId: string, timeZone: s
   return low.map((figures) => ({ invariant, merchant_id: merchantId, ...figures }));
 }
 
-const WRONG_SUMS = `
-  SELECT store, credit_store, kind, SUM(entries) AS entries, SUM(cents) AS cents, SUM(ledger_entries) AS ledger_entries, SUM(ledger_cents) AS ledger_cents
-    FROM (SELECT store, credit_store, kind, entries, amount_cents AS cents, 0 AS ledger_entries, 0 AS ledger_cents
-            FROM ledger_days WHERE merchant_id = ? AND day = ?
-           UNION ALL
-          SELECT store, credit_store, kind, 0, 0, entries, amount_cents FROM (${LEDGER_SUMS.statement()}) ledger) both_sums
-   GROUP BY store, credit_store, kind
-  HAVING SUM(entries) <> SUM(ledger_entries) OR SUM(cents) <> SUM(ledger_cents)
-   LIMIT 100`;
-
-/** Compares the sums of all merchants with the ledger and the grants, each day on one snapshot. */
-async function* wrongSums(unitOfWork: UnitOfWork): AsyncGenerator<Finding[]> {
+/** Compares the sums of all merchants with their rows, and the totals of users with their grants. */
+async function* wrongTotals(unitOfWork: UnitOfWork): AsyncGenerator<Finding[]> {
   const merchants = await unitOfWork.statement((manager) => manager.find(Merchant, { order: { id: 'ASC' } }));
   for (const { id, policy } of merchants) {
     yield await unitOfWork.snapshot((manager) => lowTotals(manager, id, policy.timeZone));
-    for (let last: string | undefined; ;) {
-      const checked = await unitOfWork.snapshot((manager) => checkNextDay(manager, id, policy.timeZone, last));
-      if (checked === undefined) break;
-      yield checked.findings;
-      last = checked.day;
-    }
+    yield* wrongSums(unitOfWork, id, policy.timeZone);
   }
-}
-
-/** Checks the first day after another one that has entries that are summed, or sums. */
-async function checkNextDay(
-  manager: EntityManager,
-  merchantId: string,
-  timeZone: string,
-  last?: string,
-): Promise<{ day: string; findings: Finding[] } | undefined> {
-  const position = await manager.findOneBy(LedgerPosition, { merchantId });
-  if (position === null) return undefined;
-  const { summedUntil } = position;
-  const from = last === undefined ? new Date(0) : startOfDay(addDays(last, 1), timeZone);
-  const entry = await LEDGER_SUMS.firstFrom(manager, merchantId, from);
-  const [sum] = await manager.query<{ day: string | null }[]>(
-    'SELECT MIN(day) AS day FROM ledger_days WHERE merchant_id = ? AND day > ?',
-    [merchantId, last ?? ''],
-  );
-  const days = [sum?.day ?? undefined, entry && entry < summedUntil ? dayOf(entry, timeZone) : undefined];
-  const [day] = days.filter((found) => found !== undefined).sort();
-  if (day === undefined) return undefined;
-  const [start, end] = [startOfDay(day, timeZone), startOfDay(addDays(day, 1), timeZone)];
-  const to = end < summedUntil ? end : summedUntil;
-  const wrong = await manager.query<object[]>(WRONG_SUMS, [merchantId, day, day, merchantId, start, to]);
-  const invariant = 'the sums of a day are those of its ledger entries';
-  return { day, findings: wrong.map((figures) => ({ invariant, merchant_id: merchantId, day, ...figures })) };
 }

@@ -17,11 +17,10 @@ export const COLUMNS = {
   },
   word: {
     ...{ id: 'ID', merchant_id: 'lojista (ID)', order_id: 'ID do pedido', wallet_id: 'ID da carteira' },
-    ...{ campaign_id: 'ID da campanha' },
-    ...{ status: 'situação', 'source.type': 'origem' },
+    ...{ status: 'situação', 'source.type': 'origem', campaign_id: 'ID da campanha' },
   },
   document: { document: 'documento' },
-  number: { orders: 'pedidos', customers: 'clientes', grants: 'concessões' },
+  number: { orders: 'pedidos', late: 'atrasados', grants: 'concessões', refunds: 'devoluções' },
   boolean: { closed: 'fechado', frozen: 'bloqueada' },
   date: {
     ...{ day: 'dia', month: 'mês', from: 'de', to: 'antes de', created_at: 'criado em', completed_at: 'concluído em' },
@@ -41,7 +40,7 @@ export const COLUMNS = {
     ...{ requested_amount: 'pedido', restored: 'recolocado', not_restored: 'não recolocado' },
     ...{ closing_debt: 'débito no fechamento', balance: 'saldo', debt: 'débito', available: 'disponível' },
     ...{ pending: 'pendente', held: 'reservado', expiring_in_30_days: 'vence em 30 dias', expiring: 'vence' },
-    ...{ total: 'total', refunded: 'reembolsado', amount: 'valor', remaining: 'resta' },
+    ...{ total: 'total', paid: 'pago', refunded: 'reembolsado', amount: 'valor', remaining: 'resta' },
     ...{ eligible_total: 'total elegível', eligible_amount: 'valor elegível', amount_to_pay: 'a pagar' },
     ...{ amount_to_pay_back: 'a reembolsar', 'refunded.amount': 'reembolsado', 'next_expiry.amount': 'a vencer' },
     ...{ cashback_returned: 'cashback devolvido', cashback_taken_back: 'cashback estornado' },
@@ -92,19 +91,34 @@ export function csvOf(
 ): string {
   const isBrazilian = locale === 'pt-BR';
   const cells = rows.map((row) =>
-    columns.map((column) => cellOf(column, textOf(valueAt(row, column, timeZone)), isBrazilian)),
+    columns.map((column) => {
+      const value = valueAt(row, column, timeZone);
+      // A total has no store.
+      const isNoStore = isBrazilian && value === null && column.endsWith('store');
+      return isNoStore ? '(sem loja)' : cellOf(column, textOf(value), isBrazilian);
+    }),
   );
   const header = isBrazilian ? columns.map((column) => HEADERS[column] ?? column) : columns;
   const lines = [...(isContinued ? [] : [header]), ...cells].map((line) => `${line.join(isBrazilian ? ';' : ',')}\r\n`);
   return (isBrazilian && !isContinued ? '\uFEFF' : '') + lines.join('');
 }
 
+/** What the last row of a report has in its first column: it is the same word in Portuguese. */
+const TOTAL = 'TOTAL';
+
+/** Returns the rows of a report with their total, unless it is the only row. */
+export function withTotal(rows: readonly object[], total: object | undefined): readonly object[] {
+  const [first] = rows;
+  if (total === undefined || first === undefined || rows.length === 1) return rows;
+  return [...rows, { ...total, [Object.keys(first)[0]!]: TOTAL }];
+}
+
 /** Without an offset, a spreadsheet takes an instant for one. */
 function valueAt(row: object, column: string, timeZone: string | undefined): unknown {
-  const value = column.split('.').reduce<unknown>((part, name) => (part as Row | null)?.[name] ?? null, row);
+  const value = column.split('.').reduce<unknown>((part, name) => (part as Row | null)?.[name], row);
   if (value instanceof Date && timeZone !== undefined) return localTime(value, timeZone).slice(0, 19);
   if (column !== 'metadata') return value;
-  return Object.keys(value as Row).length === 0 ? null : JSON.stringify(value);
+  return Object.keys(value ?? {}).length === 0 ? null : JSON.stringify(value);
 }
 
 type Row = Record<string, unknown>;
@@ -112,7 +126,7 @@ type Row = Record<string, unknown>;
 /** Only texts of callers can contain a separator, and all of them are quoted. */
 function cellOf(column: string, value: string, isBrazilian: boolean): string {
   const kind = kindOf(column);
-  if (value === '') return isBrazilian && column.endsWith('store') ? '(sem loja)' : '';
+  if (value === '') return '';
   if (kind !== 'text') return isBrazilian ? (IN_BRAZIL[kind]?.(value) ?? value) : value;
   // A program that separates at other characters than the file begins a cell within the text.
   const text = value.replace(/([,;\t\r\n]"*)(?=[=+\-@＝＋－＠])/g, "$1'");

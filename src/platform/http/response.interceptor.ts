@@ -15,10 +15,10 @@ import { isTimeLimit } from '../database/errors.js';
 import { LARGEST_PAGE } from '../database/lists.js';
 import { Page } from '../database/reads.js';
 import { ApiProblems, headerReferences } from '../openapi/decorators.js';
-import { Problem } from '../values/problem.js';
+import { Problem, type ProblemCode } from '../values/problem.js';
 import { LONG_WORK_MS } from '../values/time-limits.js';
 import { type AppRequest } from './app-request.js';
-import { type Column, type CsvLocale, csvOf } from './csv.js';
+import { type Column, type CsvLocale, csvOf, withTotal } from './csv.js';
 
 /** Adds to responses what all of them can have: the names of API users. */
 export abstract class ResponseNames {
@@ -69,9 +69,10 @@ export class ResponseInterceptor implements NestInterceptor {
     // The deadline may already have answered.
     if (!isCsv || response.headersSent) return first;
     if (!(first instanceof Page)) {
-      const { data } = first as { data: object[] };
+      const { data, total, next_cursor: next } = first as ReportRows;
+      if (next) response.setHeader('Link', linkTo(request, next));
       response.type('text/csv; charset=utf-8').attachment(fileName(name, request, data));
-      return csvOf(data[0] === undefined ? columns : Object.keys(data[0]), data, { locale });
+      return csvOf(data[0] === undefined ? columns : Object.keys(data[0]), withTotal(data, total), { locale });
     }
     const until = performance.now() + LONG_WORK_MS;
     const { timeZone } = first;
@@ -87,6 +88,15 @@ export class ResponseInterceptor implements NestInterceptor {
     response.type('text/csv; charset=utf-8').attachment(`${name}.csv`);
     return text;
   }
+}
+
+/** A report. */
+interface ReportRows {
+  data: object[];
+  /** Of all rows. */
+  total?: object;
+  /** Of the following rows, if they are not in this answer. */
+  next_cursor?: string | null;
 }
 
 /** Points to the next file (RFC 8288), relative to the request. */
@@ -119,14 +129,20 @@ type Rows<Row extends object> = Type<object> & { row: Type<Row> };
  * not there.
  *
  * @param name of the file.
+ * @param codes of the problems that only this report has.
  */
 export const Report = <Row extends { [Member in keyof Row]: Member extends Column ? unknown : never }>(
   name: string,
   report: Rows<Row>,
+  ...codes: ProblemCode[]
 ): MethodDecorator =>
   applyDecorators(
-    orCsv({ name, columns: Object.keys(new report.row()), isReport: true }, report),
-    ApiProblems.query('report_too_large'),
+    orCsv(
+      { name, columns: Object.keys(new report.row()), isReport: true },
+      report,
+      Object.hasOwn(new report(), 'next_cursor') ? headerReferences('Link') : {},
+    ),
+    ApiProblems.query('report_too_large', ...codes),
   );
 
 /**

@@ -105,8 +105,8 @@ export function ApiMoney({ signed = false, required = true, nullable = false } =
   return ApiProperty({ type: String, pattern, required, ...(nullable && { nullable }) });
 }
 
-export function ApiId({ nullable = false } = {}): PropertyDecorator {
-  return ApiProperty({ type: String, format: 'uuid', ...(nullable && { nullable }) });
+export function ApiId({ nullable = false, required = true } = {}): PropertyDecorator {
+  return ApiProperty({ type: String, format: 'uuid', required, ...(nullable && { nullable }) });
 }
 
 /** Documents which DTO is the `data` of each `type` of a DTO. */

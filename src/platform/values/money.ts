@@ -25,10 +25,12 @@ export function formatMoney(cents: number): string {
   return `${cents < 0 ? '-' : ''}${digits.slice(0, -2)}.${digits.slice(-2)}`;
 }
 
-/** Formats centavos by name. */
-export function amountsOf<T extends Partial<Record<string, number>>>(cents: T): { [Name in keyof T]: string } {
-  const amounts = Object.entries(cents).map(([name, value]) => [name, formatMoney(value!)]);
-  return Object.fromEntries(amounts) as { [Name in keyof T]: string };
+/** Formats centavos by name. What is not known is null. */
+export function amountsOf<T extends Partial<Record<string, number | null>>>(
+  cents: T,
+): { [Name in keyof T]: null extends T[Name] ? string | null : string } {
+  const amounts = Object.entries(cents).map(([name, value]) => [name, value === null ? null : formatMoney(value!)]);
+  return Object.fromEntries(amounts) as ReturnType<typeof amountsOf<T>>;
 }
 
 /**

@@ -399,9 +399,15 @@ export const PROBLEMS = {
     detail: ({ maximum }) => `a merchant has at most ${maximum} webhook endpoints: delete one that is not used`,
     example: { instance: '/webhook-endpoints' },
   }),
+  too_many_orders: problem(422, 'The period has too many orders', 'fix_request', {
+    members: { maximum: { type: 'integer', description: 'The maximum number of orders.', example: 300_000 } },
+    detail: ({ maximum }) =>
+      `the report reads at most ${maximum} orders: ask for fewer days, or see GET /reports/sales for their sums`,
+    example: { instance: '/reports/customers?from=2026-11-01&to=2026-12-01' },
+  }),
   report_too_large: problem(422, 'The report is too large for a request', 'fix_request', {
     detail: () =>
-      'reading takes longer than a request may: ask for fewer days, or without counts; the command line (npm run admin -- report) has no such limit',
+      'reading takes longer than a request may: ask for fewer days; the command line (npm run admin -- report) has no such limit',
     example: { instance: '/reports/frequent?from=2026-11-01&to=2026-12-01' },
   }),
   too_many_requests: problem(429, 'Too many requests', 'retry', {

@@ -416,8 +416,9 @@ export const ENTRY_EDITS: Edit[] = [
 
 /** Edits of the sums, and of the merchant's position. The ledger of this merchant has days that are summed. */
 const SUMMED = 'merchant_id = (SELECT merchant_id FROM wallets WHERE id = {returned.wallet})';
+const OF_DAY = `WHERE ${SUMMED} ORDER BY day LIMIT 1`;
 const sum = (change: string): string => `UPDATE ledger_days SET ${change} WHERE ${SUMMED} ORDER BY day, kind LIMIT 1`;
-const position = (change: string): string => `UPDATE ledger_positions SET ${change} WHERE ${SUMMED}`;
+const position = (change: string): string => `UPDATE sum_positions SET ${change} WHERE ${SUMMED} AND sums = 'ledger'`;
 
 export const SUM_EDITS: Edit[] = [
   ['a higher sum', sum('amount_cents = amount_cents + 1')],
@@ -433,8 +434,19 @@ export const SUM_EDITS: Edit[] = [
     `INSERT INTO ledger_days SELECT merchant_id, '2020-01-01', '', '', 'grant', 1, 1 FROM wallets WHERE id = {returned.wallet}`,
   ],
   ['a sum of another merchant', sum('merchant_id = {patient.id}')],
+  ['more orders of a day', `UPDATE sales_days SET orders = orders + 1 ${OF_DAY}`],
+  ['orders of a day that were late', `UPDATE sales_days SET late_orders = late_orders + 1 ${OF_DAY}`],
+  ['orders of a day in another store', `UPDATE sales_days SET store = 'X' ${OF_DAY}`],
+  ['missing orders of a day', `DELETE FROM sales_days ${OF_DAY}`],
+  ['a higher amount of refunds of a day', `UPDATE refund_days SET amount_cents = amount_cents + 1 ${OF_DAY}`],
+  ['refunds of a day by another user', `UPDATE refund_days SET user_id = 'operator' ${OF_DAY}`],
+  ['missing refunds of a day', `DELETE FROM refund_days ${OF_DAY}`],
+  ['a lower amount of grants of a day', `UPDATE grant_days SET amount_cents = amount_cents - 1 ${OF_DAY}`],
+  ['grants of a day with another reason', `UPDATE grant_days SET reason = 'X' ${OF_DAY}`],
+  ['a void of grants of a day', `UPDATE grant_days SET voided_cents = voided_cents + 1 ${OF_DAY}`],
+  ['missing grants of a day', `DELETE FROM grant_days ${OF_DAY}`],
   ['a position of the future', position('summed_until = summed_until + INTERVAL 1 YEAR')],
   ['a position before days that are summed', position('summed_until = summed_until - INTERVAL 30 DAY')],
   ['a day that is summed a year late', position('due_at = due_at + INTERVAL 1 YEAR')],
-  ['no position', `DELETE FROM ledger_positions WHERE ${SUMMED}`],
+  ['no position', `DELETE FROM sum_positions WHERE ${SUMMED} AND sums = 'refund_voids'`],
 ];

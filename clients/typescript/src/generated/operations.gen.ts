@@ -72,6 +72,7 @@ export interface Operations {
   enableWebhookEndpoint: [api.EnableWebhookEndpointData, api.EnableWebhookEndpointResponses];
   seekWebhookEndpoint: [api.SeekWebhookEndpointData, api.SeekWebhookEndpointResponses];
   reportLedger: [api.ReportLedgerData, api.ReportLedgerResponses];
+  reportSales: [api.ReportSalesData, api.ReportSalesResponses];
   reportOutstanding: [api.ReportOutstandingData, api.ReportOutstandingResponses];
   reportExpiring: [api.ReportExpiringData, api.ReportExpiringResponses];
   reportFrequent: [api.ReportFrequentData, api.ReportFrequentResponses];
@@ -170,9 +171,10 @@ export const OPERATIONS = {
   enableWebhookEndpoint: ['POST /webhook-endpoints/{id}/enable', 'call', 200, { id: '', batch: 0, status: '' }],
   seekWebhookEndpoint: ['POST /webhook-endpoints/{id}/seek', 'send', 200, { id: '', batch: 0, status: '' }],
   reportLedger: ['GET /reports/ledger', 'send', 200, { data: [], total: {} }],
+  reportSales: ['GET /reports/sales', 'send', 200, { data: [], total: {} }],
   reportOutstanding: ['GET /reports/outstanding', 'send', 200, { as_of: '', data: [], total: {} }],
   reportExpiring: ['GET /reports/expiring', 'send', 200, { data: [] }],
-  reportFrequent: ['GET /reports/frequent', 'send', 200, { data: [] }],
+  reportFrequent: ['GET /reports/frequent', 'list', 200, { data: [] }],
   reportGrants: ['GET /reports/grants', 'send', 200, { data: [], total: {} }],
   reportCustomers: ['GET /reports/customers', 'send', 200, { data: [] }],
   exportCustomer: ['POST /customers/export', 'send', 200, { document: '', exported_at: '', wallet: {} }],

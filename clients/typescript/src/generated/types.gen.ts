@@ -1732,11 +1732,14 @@ export type CreditPage = {
 
 export type ExpiringRow = {
     month: string;
-    expiring: string;
+    /**
+     * Null like `held` if the merchant has more than 300,000 open credits. Of one wallet, it is always known.
+     */
+    expiring: string | null;
     /**
      * The part that orders hold.
      */
-    held: string;
+    held: string | null;
 };
 
 export type ExpiringReport = {
@@ -2775,13 +2778,9 @@ export type LedgerRow = {
      */
     closed: boolean;
     /**
-     * With `counts`: the orders that were completed; with `by=store`, those that were made in the store.
+     * The orders that were completed and had been sold before they arrived. Not in rows of `by=store_pair`.
      */
-    orders?: number;
-    /**
-     * With `counts`: the customers of these orders. One of several rows counts once in `total`.
-     */
-    customers?: number;
+    late?: number;
 };
 
 export type LedgerReport = {
@@ -2792,26 +2791,104 @@ export type LedgerReport = {
     total: LedgerRow;
 };
 
+export type SalesRow = {
+    /**
+     * With `by=store`: where it was sold, or refunded; null if that is not known.
+     */
+    store?: string | null;
+    /**
+     * With `by=user`: who completed the orders, and who made the refunds.
+     */
+    by?: By;
+    /**
+     * With `by=campaign`: the campaign of the orders; null for those without one.
+     */
+    campaign_id?: string | null;
+    /**
+     * The first day.
+     */
+    from: string;
+    /**
+     * The day after the last one.
+     */
+    to: string;
+    /**
+     * The number of orders that were completed.
+     */
+    orders: number;
+    /**
+     * Those of the orders that had been sold before they arrived.
+     */
+    late: number;
+    /**
+     * The sum of the totals of the orders.
+     */
+    total: string;
+    /**
+     * The sum of their eligible totals.
+     */
+    eligible_total: string;
+    /**
+     * The totals less the redeemed cashback.
+     */
+    paid: string;
+    /**
+     * The cashback that the orders earned.
+     */
+    earned: string;
+    /**
+     * The cashback that was redeemed with them.
+     */
+    redeemed: string;
+    /**
+     * The number of refunds that were made, less those that were undone.
+     */
+    refunds: number;
+    /**
+     * The sum of their amounts. What was undone counts on its own day, so this and the following can be negative.
+     */
+    refunded: string;
+    /**
+     * The earned cashback that refunds took back.
+     */
+    taken_back: string;
+    /**
+     * The redeemed cashback that refunds returned.
+     */
+    returned: string;
+};
+
+export type SalesReport = {
+    data: Array<SalesRow>;
+    /**
+     * The whole period.
+     */
+    total: SalesRow;
+};
+
 export type OutstandingRow = {
     /**
      * With `by=store`: the store that owes it; null if that is not known, and for debts.
      */
     store?: string | null;
     /**
-     * Available, pending and held cashback; of a past day also what had expired and was not yet written off.
+     * What customers own: available, pending and held, and what has expired and is not yet written off.
      */
     balance: string;
     /**
      * What customers owe after refunds.
      */
     debt: string;
-    available?: string;
-    pending?: string;
-    held?: string;
+    /**
+     * Null like `pending`, `held` and `expiring_in_30_days` if the merchant has more than 300,000 open credits.
+     */
+    available?: string | null;
+    pending?: string | null;
+    held?: string | null;
     /**
      * The part of the available and pending cashback that expires within 30 days if nobody spends it.
      */
-    expiring_in_30_days?: string;
+    expiring_in_30_days?: string | null;
 };
 
 export type OutstandingReport = {
@@ -2857,6 +2934,10 @@ export type FrequentRow = {
 
 export type FrequentReport = {
     data: Array<FrequentRow>;
+    /**
+     * The `cursor` for the following days; null if all days are read. A page has the days that are read in two seconds.
+     */
+    next_cursor: string | null;
 };
 
 export type GrantsRow = {
@@ -2870,15 +2951,11 @@ export type GrantsRow = {
      */
     grants: number;
     /**
-     * The number of customers who got them.
-     */
-    customers: number;
-    /**
      * The sum of what was granted.
      */
     amount: string;
     /**
-     * The part that was voided since.
+     * What was voided in the period of what the user granted for this reason, at any time.
      */
     voided: string;
 };
@@ -2889,15 +2966,11 @@ export type GrantsTotal = {
      */
     grants: number;
     /**
-     * The number of customers who got them.
-     */
-    customers: number;
-    /**
      * The sum of what was granted.
      */
     amount: string;
     /**
-     * The part that was voided since.
+     * What was voided in the period of what the user granted for this reason, at any time.
      */
     voided: string;
 };
@@ -2905,7 +2978,7 @@ export type GrantsTotal = {
 export type GrantsReport = {
     data: Array<GrantsRow>;
     /**
-     * All grants of the period. A customer of several rows counts once.
+     * All grants and voids of the period.
      */
     total: GrantsTotal;
 };
@@ -3581,6 +3654,8 @@ export type Problem = ({
 } & WebhookUrlRefusedProblem) | ({
     code: 'too_many_webhook_endpoints';
 } & TooManyWebhookEndpointsProblem) | ({
+    code: 'too_many_orders';
+} & TooManyOrdersProblem) | ({
     code: 'report_too_large';
 } & ReportTooLargeProblem) | ({
     code: 'too_many_requests';
@@ -5234,6 +5309,46 @@ export type TooManyWebhookEndpointsProblem = {
     next_action: NextAction;
     /**
      * The maximum number of endpoints.
+     */
+    maximum: number;
+};
+
+/**
+ * The period has too many orders. (RFC 9457)
+ */
+export type TooManyOrdersProblem = {
+    type: 'urn:problem:cashback:too_many_orders';
+    /**
+     * Summary of the problem, the same for every occurrence.
+     */
+    title: string;
+    /**
+     * HTTP status code.
+     */
+    status: 422;
+    /**
+     * Explanation of this occurrence.
+     */
+    detail: string;
+    /**
+     * The path of the request.
+     */
+    instance: string;
+    /**
+     * Stable identifier of the problem, for programs.
+     */
+    code: 'too_many_orders';
+    /**
+     * ID of the request, as in `x-request-id` and in the logs.
+     */
+    request_id: string;
+    /**
+     * Whether the same request may succeed later.
+     */
+    retryable: false;
+    next_action: NextAction;
+    /**
+     * The maximum number of orders.
      */
     maximum: number;
 };
@@ -9146,10 +9261,6 @@ export type ReportLedgerData = {
          * the one where it happened. Default: one row.
          */
         by?: 'store' | 'store_pair' | 'day' | 'month';
-        /**
-         * `true`: rows have `orders` and `customers`. For at most 31 days, and not with `by=store_pair`.
-         */
-        counts?: 'true';
     };
     url: '/reports/ledger';
 };
@@ -9193,6 +9304,70 @@ export type ReportLedgerResponses = {
 };
 
 export type ReportLedgerResponse = ReportLedgerResponses[keyof ReportLedgerResponses];
+
+export type ReportSalesData = {
+    body?: never;
+    path?: never;
+    query: {
+        /**
+         * `pt-BR`: CSV for spreadsheets in Brazil, with semicolons, decimal commas and days such as 30/11/2026.
+         */
+        csv?: 'pt-BR';
+        /**
+         * The first day, in the merchant's time zone.
+         */
+        from: string;
+        /**
+         * The day after the last one.
+         */
+        to: string;
+        /**
+         * A row per `day`, `month`, `store`, `user` or `campaign`. Default: one row.
+         */
+        by?: 'day' | 'month' | 'store' | 'user' | 'campaign';
+    };
+    url: '/reports/sales';
+};
+
+export type ReportSalesErrors = {
+    /**
+     * `malformed_request`: The request is not valid HTTP
+     *
+     * `malformed_json`: The request body is not valid JSON
+     *
+     * `validation_failed`: The request is not valid
+     */
+    400: ({
+        code: 'malformed_request';
+    } & MalformedRequestProblem) | ({
+        code: 'malformed_json';
+    } & MalformedJsonProblem) | ({
+        code: 'validation_failed';
+    } & ValidationFailedProblem);
+    /**
+     * `forbidden`: The API user does not have the permission for this
+     */
+    403: ForbiddenProblem;
+    /**
+     * `report_too_large`: The report is too large for a request
+     */
+    422: ReportTooLargeProblem;
+    /**
+     * What every operation can return: one example per code
+     */
+    default: Problem;
+};
+
+export type ReportSalesError = ReportSalesErrors[keyof ReportSalesErrors];
+
+export type ReportSalesResponses = {
+    /**
+     * OK
+     */
+    200: SalesReport;
+};
+
+export type ReportSalesResponse = ReportSalesResponses[keyof ReportSalesResponses];
 
 export type ReportOutstandingData = {
     body?: never;
@@ -9330,6 +9505,10 @@ export type ReportFrequentData = {
          * The number of orders in a day from which a customer is listed, 2 to 1000. Default: 3.
          */
         at_least?: number;
+        /**
+         * The `next_cursor` of the previous page.
+         */
+        cursor?: string;
     };
     url: '/reports/frequent';
 };
@@ -9354,9 +9533,15 @@ export type ReportFrequentErrors = {
      */
     403: ForbiddenProblem;
     /**
+     * `too_many_orders`: The period has too many orders
+     *
      * `report_too_large`: The report is too large for a request
      */
-    422: ReportTooLargeProblem;
+    422: ({
+        code: 'too_many_orders';
+    } & TooManyOrdersProblem) | ({
+        code: 'report_too_large';
+    } & ReportTooLargeProblem);
     /**
      * What every operation can return: one example per code
      */
@@ -9478,9 +9663,15 @@ export type ReportCustomersErrors = {
      */
     403: ForbiddenProblem;
     /**
+     * `too_many_orders`: The period has too many orders
+     *
      * `report_too_large`: The report is too large for a request
      */
-    422: ReportTooLargeProblem;
+    422: ({
+        code: 'too_many_orders';
+    } & TooManyOrdersProblem) | ({
+        code: 'report_too_large';
+    } & ReportTooLargeProblem);
     /**
      * What every operation can return: one example per code
      */
