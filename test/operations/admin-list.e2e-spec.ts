@@ -35,7 +35,7 @@ describe('`list`', () => {
   it('prints all orders with one header, and the days are those of the merchant', async () => {
     const all = await lines('orders', '--merchant', merchant.id);
     expect(all).toHaveLength(1 + 110);
-    expect(all[0]).toMatch(/^external_id,created_at,created_by.name,store,document,status,total,/);
+    expect(all[0]).toMatch(/^external_id,created_at,created_by.name,sold_at,store,document,status,total,/);
     expect(new Set(all).size).toBe(111);
     const period = (from: string, to: string) => ['--merchant', merchant.id, '--from', from, '--to', to];
     expect(await lines('orders', ...period(today, addDays(today, 1)))).toEqual(all);

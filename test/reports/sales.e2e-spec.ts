@@ -9,7 +9,6 @@ import { useService } from '../support/use-service.js';
 import { rowsOf } from '../support/wallets.js';
 
 const ZONE = 'America/Sao_Paulo';
-const CAMPAIGN = '0199c1f2-3c55-7a5e-9b52-6a2a0a3f6f30';
 
 type Row = Record<string, string | number | object | null>;
 interface SalesReport {
@@ -27,18 +26,26 @@ describe('GET /reports/sales', () => {
   let second: Service;
   let merchant: TestMerchant;
   let cashier: TestMerchant;
-  let [first, next, period] = ['', '', ''];
+  let [first, next, period, campaign] = ['', '', '', ''];
 
   beforeAll(async () => {
     second = await startService({ databaseUrl: service.databaseUrl, clock: service.clock });
-    merchant = await aLongLivedMerchant(service, { releaseDays: 0, redeemShareBps: 10_000, earnRateBps: 1000 });
+    merchant = await aLongLivedMerchant(service, {
+      ...{ releaseDays: 1, lateSaleDays: 1, redeemShareBps: 10_000, earnRateBps: 1000 },
+    });
+    const today = dayOf(service.clock.now(), ZONE);
+    campaign = (await merchant.campaign({ from: today, through: addDays(today, 1) })).id;
+    await service.clock.advance({ hours: 2 });
+    await merchant.endCampaign({ id: campaign });
+    await service.clock.advance({ hours: 1 });
     cashier = await aUser(service, merchant.id, ['sell', 'refund'], 'Caixa 3');
     const document = aDocument();
     first = dayOf(service.clock.now(), ZONE);
     await cashier.completed({ document, total: '100.00', store: 'A' });
-    const order = await merchant.completed({ document, total: '50.00', store: 'B' }, { redeem: '5.00' });
-    // Such an order came later than it was sold, and has a campaign.
-    await rowsOf(service, 'UPDATE orders SET sold_at = created_at, campaign_id = ? WHERE id = ?', [CAMPAIGN, order.id]);
+    await merchant.credit(document, '5.00');
+    // It arrives when its campaign is over.
+    const sold_at = new Date(service.clock.now().getTime() - 1.5 * 3_600_000).toISOString();
+    const order = await merchant.sell({ document, total: '50.00', store: 'B', sold_at }, { redeem: '5.00' });
     await merchant.create({ document });
     await cashier.refund(order, '20.00', { store: 'A' });
     await service.clock.advance({ hours: 26 });
@@ -113,7 +120,7 @@ describe('GET /reports/sales', () => {
     const { data } = await report(`${period}&by=campaign`);
     expect(data).toMatchObject([
       { campaign_id: null, orders: 2, refunds: 0 },
-      { campaign_id: CAMPAIGN, ...COMPLETED.B, ...REFUND },
+      { campaign_id: campaign, ...COMPLETED.B, ...REFUND },
     ]);
   });
 

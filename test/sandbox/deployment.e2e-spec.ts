@@ -98,10 +98,11 @@ describe('a sandbox', () => {
         name: 'API',
         email,
         permissions: PERMISSIONS,
+        grants_left_today: '5000.00',
         merchant: { id: body.id, name: 'Loja' },
       });
       const { policy } = body;
-      const now = { ...policy, campaign: null, base: policy, upcoming: [] };
+      const now = { ...policy, version: 1, campaign: null, base: policy, upcoming: [] };
       expect((await client.get<PolicyRules>('/policy')).body).toEqual(now);
       expect((await client.get<{ data: unknown[] }>('/users')).body.data).toHaveLength(1);
     }
@@ -124,6 +125,9 @@ describe('a sandbox', () => {
       grant_maximum: '100.00',
       grant_daily_maximum: '200.00',
       document_check_digits: true,
+      late_sale_days: 0,
+      earn_rate_ceiling: '0.30',
+      redeem_share_ceiling: '0.60',
       time_zone: 'America/Manaus',
     };
     const { body } = await new Client(service).post<Created>('/sandbox/merchants', { name: 'Loja', policy });

@@ -181,7 +181,7 @@ export const PROMISES: Record<string, (demo: Demo) => Promise<void>> = {
     const owner = await logInAs(demo, EMAIL);
     const { body: policy } = await owner.get<PolicyRules>('/policy');
     const rates = { cash: '0.03', debit_card: '0.10' };
-    expect(policy.upcoming).toMatchObject([{ changes: { earn_rates_by_payment_method: rates } }]);
+    expect(policy.upcoming).toMatchObject([{ rules: { earn_rates_by_payment_method: rates } }]);
     expect(policy.upcoming[0]!.from > addDays(todayOf(demo), 14)).toBe(true);
     const users = await allOf<{ email: string; disabled_at: string | null; last_login_at: string | null }>(
       owner,
