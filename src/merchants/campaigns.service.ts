@@ -190,7 +190,7 @@ function refuseContent(locked: Locked, asked: RequestedCampaign, others: readonl
   refuseContradiction({ ...policy, ...changes }, changed, PLACE);
 }
 
-/** The campaign has other content from now on or, if it has begun, in a minute. */
+/** The campaign has different content from now on or, if it has begun, in a minute. */
 async function supersede(locked: Locked, campaign: Campaign, asked: RequestedCampaign, by: string): Promise<Campaign> {
   const { manager, merchant } = locked;
   const { id, latest } = campaign;

@@ -70,7 +70,7 @@ export class Merchant {
   createdAt!: Date;
 }
 
-/** A version of a merchant's own rules, which campaigns change for some days. The latest one is the merchant's policy. */
+/** A version of the rules that hold without a campaign. The latest one is the merchant's policy. */
 @Entity('policy_bases')
 export class PolicyBase {
   @PrimaryId('merchant_id')

@@ -110,8 +110,8 @@ export class CampaignsController {
   /**
    * List campaigns
    *
-   * @remarks Returns the merchant's campaigns, newest first, one page at a time. Continue with `next_cursor` until it is
-   * null.
+   * @remarks Returns the merchant's campaigns, newest first, one page at a time. Continue with `next_cursor` until it
+   * is null.
    */
   @Get()
   @Requires()
@@ -169,7 +169,8 @@ export class CampaignsController {
   /**
    * End a campaign
    *
-   * @remarks Ends a campaign that runs, in a minute. Existing orders keep its rules. A repeated request changes nothing.
+   * @remarks Ends a campaign that runs, in a minute. Existing orders keep its rules. A repeated request changes
+   * nothing.
    */
   @Post(':id/end')
   @Requires('rules')

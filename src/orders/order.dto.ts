@@ -328,8 +328,7 @@ export class OrderDto {
  */
 export function toOrderDto(order: Order, balance: Spendable, now: Date): OrderDto {
   const { totalCents, heldCents, lapsedCents, redeemedCents, refundedCents, returnedCents } = order;
-  const { availableCents } = balance;
-  const maximum = order.maximum(balance);
+  const [{ availableCents }, maximum] = [balance, order.maximum(balance)];
   return {
     id: order.id,
     external_id: order.externalId,

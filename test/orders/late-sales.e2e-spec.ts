@@ -100,7 +100,7 @@ describe('sold_at', () => {
     for (const _attempt of ['first', 'second'])
       await shop.create(body).refused(422, 'sold_too_long_ago', { earliest, errors: [{ pointer: '/sold_at' }] });
     await shop.quote({ total: '1.00', sold_at: body.sold_at }).refused(422, 'sold_too_long_ago', { earliest });
-    // The same ID can come again.
+    // The same ID can be sent again.
     await shop.create({ ...body, sold_at: earliest }).changed();
     const other = await aMerchant(service);
     await other.sell({ sold_at: ago(300_001) }).refused(422, 'sold_too_long_ago', { earliest: ago(300_000) });

@@ -129,7 +129,7 @@ function completeMember(schema: Schema): void {
 /** Says that a request has no other members, because the service refuses them. Responses may get new members. */
 function closeRequest(schema: Schema, schemas: Record<string, Schema>): void {
   const { $ref, allOf = [], items, properties } = schema;
-  for (const one of allOf) closeRequest(one as Schema, schemas);
+  for (const one of allOf) closeRequest(one, schemas);
   if ($ref !== undefined) closeRequest(schemas[$ref.replace('#/components/schemas/', '')]!, schemas);
   if (items !== undefined) closeRequest(items, schemas);
   if (properties === undefined) return;
