@@ -14,10 +14,10 @@ const CHECKS = [
 /** A position for each sum of a merchant, instead of one for the ledger; and the index of refunds that were undone. */
 export class AddSums1764460800001 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
-    // The later statements refer to the table.
+    // The later statements refer to the table. Where this was interrupted, a position may have moved since.
     await createLedgerPositions(runner);
     await runner.query(
-      "INSERT IGNORE INTO sum_positions (merchant_id, sums, summed_until, due_at) SELECT merchant_id, 'ledger', summed_until, due_at FROM ledger_positions",
+      "INSERT INTO sum_positions (merchant_id, sums, summed_until, due_at) SELECT merchant_id, 'ledger', summed_until, due_at FROM ledger_positions ON DUPLICATE KEY UPDATE summed_until = VALUES(summed_until)",
     );
     for (const sums of NEW_SUMS)
       await runner.query(

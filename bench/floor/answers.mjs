@@ -53,6 +53,7 @@ export function orderAnswer(order, availableCents, whoIs) {
     cashback: cashbackOf(order, availableCents),
     refunded: { amount: money(refunded), amount_to_pay_back: money(refunded - order['returned_cents']) },
     operations: isOpen ? ['hold', 'amend', 'complete', 'cancel'] : ['refund', 'change_customer'],
+    ...{ campaign_id: order['campaign_id'], sold_at: order['sold_at'] },
     created_at: order['created_at'],
     created_by: whoIs(order['created_by']),
     updated_at: order['updated_at'],

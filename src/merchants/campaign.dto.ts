@@ -48,7 +48,7 @@ export class CampaignDto extends UpcomingCampaignDto {
   readonly created_at!: Date;
   readonly created_by!: ByDto;
 
-  /** When it was last changed. */
+  /** When its days or rules were last changed. */
   readonly changed_at!: Date;
   readonly changed_by!: ByDto;
 

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { type EntityManager, IsNull, MoreThan, MoreThanOrEqual } from 'typeorm';
 import { OPERATOR } from '../platform/values/caller.js';
 import { newId } from '../platform/values/ids.js';
+import { memberOf } from '../platform/values/names.js';
 import { notFound, Problem, validationFailed } from '../platform/values/problem.js';
 import { after, dayOf, SECOND_MS } from '../platform/values/time.js';
 import {
@@ -16,6 +17,7 @@ import {
   type RequestedCampaign,
 } from './campaign.entity.js';
 import { type Merchant } from './merchant.entity.js';
+import { CAMPAIGN_RULES } from './policy.js';
 import { changedRules, MerchantsService, refuseAboveCeilings, refuseContradiction } from './merchants.service.js';
 
 /** A campaign after a change, as it is at an instant, and whether it was so before. */
@@ -32,6 +34,9 @@ interface Locked {
   now: Date;
   open: Campaign[];
 }
+
+/** How many campaigns of a merchant are not over: all instances read them each second. */
+const MAX_OPEN = 100;
 
 /** Where the rules of a campaign are in a request. */
 const PLACE = '/rules';
@@ -118,6 +123,7 @@ export class CampaignsService {
       const { fromDay, throughDay } = days;
       const known = locked.open.find(({ latest }) => latest.fromDay === fromDay && latest.throughDay === throughDay);
       if (changes === undefined && known === undefined) throw notFound('no campaign has these days');
+      refuseUndated(changes ?? {});
       if (changes === undefined) {
         await endVersions(locked, known!, OPERATOR);
         return { campaign: known!, replayed: false };
@@ -146,6 +152,14 @@ export class CampaignsService {
       return { ...(await change({ manager, merchant, now, open })), now };
     });
   }
+}
+
+/** @throws Problem validation_failed for rules that hold on all days. */
+function refuseUndated(changes: PolicyChanges): void {
+  const dated = new Set<string>(CAMPAIGN_RULES.map(([name]) => name));
+  const wrong = Object.keys(changes).filter((name) => !dated.has(name));
+  const detail = 'has no days: it is the same on all of them';
+  if (wrong.length > 0) throw validationFailed(wrong.map((name) => ({ pointer: `/${memberOf(name)}`, detail })));
 }
 
 /** A general rate replaces all rates of methods. */
@@ -177,6 +191,10 @@ async function find({ manager, merchant }: Locked, id: string): Promise<Campaign
 
 function refuseContent(locked: Locked, asked: RequestedCampaign, others: readonly Campaign[], by: string): void {
   const { fromDay, throughDay, changes } = asked;
+  if (others.length >= MAX_OPEN)
+    throw validationFailed([
+      { pointer: '/from', detail: `a merchant has at most ${MAX_OPEN} campaigns that are not over` },
+    ]);
   if (throughDay < fromDay) throw wrongDay('from', 'must not be after through');
   if (throughDay < today(locked)) throw wrongDay('through', 'must be today or later');
   const other = others.find(({ latest }) => latest.fromDay <= throughDay && fromDay <= latest.throughDay)?.latest;
@@ -186,7 +204,9 @@ function refuseContent(locked: Locked, asked: RequestedCampaign, others: readonl
   }
   const { policy } = locked.merchant;
   const changed = changedRules(changes, policy);
-  if (by !== OPERATOR) refuseAboveCeilings(changes, policy, changed, PLACE);
+  // Also what is as the base of now: the campaign keeps it.
+  const set = Object.keys(changes) as (keyof PolicyChanges)[];
+  if (by !== OPERATOR) refuseAboveCeilings(changes, policy, set, PLACE);
   refuseContradiction({ ...policy, ...changes }, changed, PLACE);
 }
 
@@ -209,10 +229,11 @@ async function endVersions(
 ): Promise<void> {
   const own = { merchantId: merchant.id, id };
   const { fromDay, storedAt } = latest;
-  if (latest.beginsAt > after(now, SOON_MS)) await manager.delete(CampaignVersion, { ...own, fromDay, storedAt });
-  // One that was to end within this minute ends when the next one begins.
-  for (const endedAt of [IsNull(), MoreThan(now)])
-    await manager.update(CampaignVersion, { ...own, endedAt }, { endedAt: inAMinute(now), endedBy: by });
+  const isForgotten = latest.beginsAt > after(now, SOON_MS);
+  if (isForgotten) await manager.delete(CampaignVersion, { ...own, fromDay, storedAt });
+  // What was to follow on the version before is forgotten, so that one ends when the next one begins.
+  const endedAt = isForgotten ? MoreThan(now) : IsNull();
+  await manager.update(CampaignVersion, { ...own, endedAt }, { endedAt: inAMinute(now), endedBy: by });
 }
 
 async function insert(

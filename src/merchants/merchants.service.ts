@@ -9,7 +9,7 @@ import { OPERATOR } from '../platform/values/caller.js';
 import { newId } from '../platform/values/ids.js';
 import { formatRate } from '../platform/values/money.js';
 import { type Fault, notFound, Problem, validationFailed } from '../platform/values/problem.js';
-import { Clock, dayOf } from '../platform/values/time.js';
+import { after, Clock, dayOf, HOUR_MS } from '../platform/values/time.js';
 import {
   type Campaign,
   type DatedVersion,
@@ -79,7 +79,7 @@ export class MerchantsService implements TimeZones {
    *
    * @returns the merchant, and whether it was so before.
    * @throws Problem not_found; policy_changed; validation_failed if two rules contradict each other, and for another
-   *   time zone after the first entry of the ledger.
+   *   time zone after the first entry of the ledger or completed order.
    */
   set(
     id: string,
@@ -88,7 +88,7 @@ export class MerchantsService implements TimeZones {
   ): Promise<{ merchant: Merchant; replayed: boolean }> {
     return this.changing(id, async (manager, merchant, now) => {
       const { timeZone } = changes.policy;
-      if (timeZone !== undefined && timeZone !== merchant.policy.timeZone) await refuseAfterFirstEntry(manager, id);
+      if (timeZone !== undefined && timeZone !== merchant.policy.timeZone) await refuseAfterFirstSum(manager, id);
       const changed = changedRules(changes.policy, merchant.policy);
       const isNamed = changes.name !== undefined && changes.name !== merchant.name;
       const replayed = !isNamed && changed.length === 0;
@@ -96,14 +96,13 @@ export class MerchantsService implements TimeZones {
       refuseVersion(merchant.policyVersion, origin.versions);
       if (origin.by !== OPERATOR) refuseAboveCeilings(changes.policy, merchant.policy, changed);
       merchant.name = changes.name ?? merchant.name;
-      merchant.policy = { ...merchant.policy, ...changes.policy };
-      refuseContradiction(merchant.policy, changed);
-      if (changed.length > 0) {
-        merchant.policyVersion += 1;
-        await insertBase(manager, merchant, now, origin);
-      }
-      const { name, policy, policyVersion } = merchant;
-      await manager.update(Merchant, { id }, { name, policy, policyVersion });
+      await manager.update(Merchant, { id }, { name: merchant.name });
+      if (changed.length === 0) return { merchant, replayed };
+      const policy = { ...merchant.policy, ...changes.policy };
+      refuseContradiction(policy, changed);
+      Object.assign(merchant, { policy, policyVersion: merchant.policyVersion + 1 });
+      await insertBase(manager, merchant, now, origin);
+      await manager.update(Merchant, { id }, { policy, policyVersion: merchant.policyVersion });
       return { merchant, replayed };
     });
   }
@@ -178,7 +177,8 @@ export class MerchantsService implements TimeZones {
     const { policy: own, policyVersion: version } = await this.get(id);
     const policy = this.#inForce(own);
     const { timeZone } = policy;
-    const throughDay = MoreThanOrEqual(dayOf(this.clock.now(id), timeZone));
+    // Those of just before, too: a sale can have happened then.
+    const throughDay = MoreThanOrEqual(dayOf(after(this.clock.now(id), -HOUR_MS), timeZone));
     const campaigns = await this.unitOfWork.statement((manager) =>
       findCampaigns(manager, { merchantId: id, timeZone }, { throughDay }),
     );
@@ -215,11 +215,18 @@ function refuseVersion(version: number, allowed: readonly string[] | undefined):
   });
 }
 
-/** The sums of the ledger are by local day. The lock waits for an entry that is not yet committed. */
-async function refuseAfterFirstEntry(manager: EntityManager, merchantId: string): Promise<void> {
-  const sql = 'SELECT 1 FROM cashback_entries WHERE merchant_id = ? LIMIT 1 LOCK IN SHARE MODE';
-  if ((await manager.query<unknown[]>(sql, [merchantId])).length === 0) return;
-  const detail = 'cannot change after the first entry in the ledger, because its days and months would change, too';
+/** What is summed by local day. A lock waits for a row that is not yet committed. */
+const SUMMED = [
+  'SELECT 1 FROM cashback_entries WHERE merchant_id = ? LIMIT 1 LOCK IN SHARE MODE',
+  'SELECT 1 FROM orders WHERE merchant_id = ? AND completed_at IS NOT NULL LIMIT 1 LOCK IN SHARE MODE',
+];
+
+async function refuseAfterFirstSum(manager: EntityManager, merchantId: string): Promise<void> {
+  const found = [];
+  for (const sql of SUMMED) found.push(...(await manager.query<unknown[]>(sql, [merchantId])));
+  if (found.length === 0) return;
+  const detail =
+    'cannot change after the first entry in the ledger or the first completed order, because its days and months would change, too';
   throw validationFailed([{ pointer: '/time_zone', detail }]);
 }
 

@@ -22,14 +22,15 @@ function refusalOf(
   soldAt: Date | null,
   now: Date,
   { permissions }: Pick<Caller, 'permissions'>,
-  { lateSaleDays }: Policy,
+  { lateSaleDays, releaseDays }: Policy,
 ): Problem | undefined {
   const refused = (detail: string) => [{ pointer: '/sold_at', detail }];
   if (soldAt !== null && soldAt > after(now, TOLERANCE_MS))
     return validationFailed(refused('must not be in the future'));
   if (lateSince(soldAt, now) === undefined) return undefined;
   if (!permissions.includes('late_sales')) return forbidden(['late_sales']);
-  const first = after(now, -lateSaleDays * DAY_MS);
+  // A campaign can have fewer days until release.
+  const first = after(now, -Math.min(lateSaleDays, releaseDays) * DAY_MS);
   const earliest = (lateSaleDays === 0 ? after(now, -TOLERANCE_MS) : first).toISOString();
   if (soldAt! >= new Date(earliest)) return undefined;
   return new Problem('sold_too_long_ago', { earliest, errors: refused(`must be ${earliest} or later`) });
@@ -50,7 +51,8 @@ export async function rulesOfSale(
   now: Date,
 ): Promise<RulesOfSale> {
   const { merchantId } = caller;
-  const rules = await merchants.rulesNow(merchantId, now);
+  // A campaign may have begun or ended since, also if the sale is not late.
+  const rules = await merchants.rulesNow(merchantId, soldAt !== null && soldAt < now ? soldAt : now);
   const refusal = refusalOf(soldAt, now, caller, rules.policy);
   const lateAt = lateSince(soldAt, now);
   if (refusal !== undefined || lateAt === undefined) return { rules, refusal };

@@ -166,6 +166,31 @@ describe('campaigns', () => {
     await shop.endCampaign(campaign).changed();
   });
 
+  it('a rate above the ceiling is refused in a campaign, also if it is that of the base', async () => {
+    const shop = await aMerchant(service, { earnRateBps: 3000 });
+    await shop
+      .campaign({ ...days(1, 2), rules: { earn_rate: '0.30' } })
+      .refused(400, 'validation_failed', ['/rules/earn_rate']);
+    await expect(
+      shop.setVersion({ fromDay: inDays(1), throughDay: inDays(1) }, { grantMaximumCents: 1 }),
+    ).rejects.toThrow('1 member is not valid');
+  });
+
+  it('a sale that arrives just after midnight has the campaign of the instant at which it was sold', async () => {
+    let shop = await aMerchant(service);
+    const campaign = await shop.campaign(days(1, 1));
+    shop = await moveTo(shop, inDays(2), 30_000);
+    const sold_at = new Date(clock.ms - 60_000).toISOString();
+    expect(await shop.sell({ sold_at })).toMatchObject({ campaign_id: campaign.id });
+    expect(await shop.sell()).toMatchObject({ campaign_id: null });
+  });
+
+  it('a merchant has at most 100 campaigns that are not over', async () => {
+    const shop = await aMerchant(service);
+    for (let day = 1; day <= 100; day++) await shop.campaign(days(day, day));
+    await shop.campaign(days(101, 101)).refused(400, 'validation_failed', ['/from']);
+  });
+
   it('GET /campaigns lists each campaign once, newest first, in pages', async () => {
     const shop = await aMerchant(service);
     const made: string[] = [];

@@ -1,4 +1,5 @@
 import { type EntityManager } from 'typeorm';
+import { Problem } from '../values/problem.js';
 import { addDays, dayOf, startOfDay } from '../values/time.js';
 import { queryNamed, readInstant } from './rows.js';
 
@@ -138,7 +139,11 @@ export class DaySums<Name extends string = string, Measure extends string = stri
     );
   }
 
-  /** Adds up the rows that are not summed, until an instant that begins a day: each local day. */
+  /**
+   * Adds up the rows that are not summed, until an instant that begins a day: each local day.
+   *
+   * @throws Problem report_too_large after the time of one statement: the job is far behind.
+   */
   async rest(
     manager: EntityManager,
     { merchantId, timeZone }: Owner,
@@ -146,7 +151,9 @@ export class DaySums<Name extends string = string, Measure extends string = stri
     names: readonly Name[],
   ): Promise<Sum<Name, Measure>[]> {
     const sums: Sum<Name, Measure>[] = [];
+    const endsAt = performance.now() + (manager.dataSource.options.maxQueryExecutionTime ?? Infinity);
     for (let start = from; ;) {
+      if (performance.now() > endsAt) throw new Problem('report_too_large');
       const next = await this.firstFrom(manager, merchantId, start);
       if (next === undefined || next >= to) return sums;
       const day = dayOf(next, timeZone);

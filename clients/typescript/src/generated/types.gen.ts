@@ -1560,7 +1560,7 @@ export type Campaign = {
     created_at: string;
     created_by: By;
     /**
-     * When it was last changed.
+     * When its days or rules were last changed.
      */
     changed_at: string;
     changed_by: By;
