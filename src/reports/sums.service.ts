@@ -14,7 +14,7 @@ const LATEST_COMMIT_MS = 10 * MINUTE_MS;
 
 /** When to look again for rows, if there were some and if there were none. */
 const BUSY_MS = 5 * MINUTE_MS;
-const IDLE_MS = 120 * MINUTE_MS;
+const IDLE_MS = 30 * MINUTE_MS;
 
 const POSITIONS_PER_RUN = 100;
 

@@ -222,5 +222,5 @@ export const FEED_CHECKS: SqlChecks = {
       FROM merchants m JOIN (${SUMS.map((sums) => `SELECT '${sums}' AS sums`).join(' UNION ALL ')}) s
       LEFT JOIN sum_positions p ON p.merchant_id = m.id AND p.sums = s.sums
      WHERE ${inPage('m.id')} AND NOT COALESCE(p.summed_until <= ${nowOf('m.id')} + ${CLOCK_MARGIN}
-                                              AND p.due_at <= ${nowOf('m.id')} + INTERVAL 3 HOUR, FALSE)`,
+                                              AND p.due_at <= ${nowOf('m.id')} + INTERVAL 1 HOUR, FALSE)`,
 };
