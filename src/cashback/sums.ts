@@ -83,6 +83,10 @@ export class GrantDay {
 
 const sumOf = (kind: string, sql: string): string => `SUM(CASE e.kind WHEN '${kind}' THEN ${sql} ELSE 0 END)`;
 
+const JOIN_GRANT = `JOIN cashback_credits c ON c.id = e.credit_id AND c.merchant_id = e.merchant_id
+    JOIN cashback_grants g ON g.credit_id = COALESCE(c.from_credit_id, c.id) AND g.merchant_id = e.merchant_id`;
+const JOIN_ORIGIN = 'JOIN cashback_credits o ON o.id = g.credit_id AND o.merchant_id = e.merchant_id';
+
 /**
  * The grants of each user by reason. A void counts on its own day, so that no day that is over changes. What a refund
  * returned of a grant has a credit of its own, and is the grant's.
@@ -95,15 +99,8 @@ export const GRANT_SUMS = new DaySums({
   instant: 'e.created_at',
   only: "e.kind IN ('grant', 'void')",
   dimensions: {
-    user_id: {
-      sql: 'g.created_by',
-      join: `JOIN cashback_credits c ON c.id = e.credit_id AND c.merchant_id = e.merchant_id
-             JOIN cashback_grants g ON g.credit_id = COALESCE(c.from_credit_id, c.id) AND g.merchant_id = e.merchant_id`,
-    },
-    reason: {
-      sql: "COALESCE(o.reason, '')",
-      join: 'JOIN cashback_credits o ON o.id = g.credit_id AND o.merchant_id = e.merchant_id',
-    },
+    user_id: { sql: 'g.created_by', join: JOIN_GRANT },
+    reason: { sql: "COALESCE(o.reason, '')", join: JOIN_ORIGIN },
   },
   measures: {
     grants: sumOf('grant', '1'),
@@ -114,10 +111,7 @@ export const GRANT_SUMS = new DaySums({
 
 const WITH_REASON = `
   SELECT e.created_at AS at, e.kind, e.amount_cents, g.created_by AS user_id, o.reason
-    FROM cashback_entries e
-    JOIN cashback_credits c ON c.id = e.credit_id AND c.merchant_id = e.merchant_id
-    JOIN cashback_grants g ON g.credit_id = COALESCE(c.from_credit_id, c.id) AND g.merchant_id = e.merchant_id
-    JOIN cashback_credits o ON o.id = g.credit_id AND o.merchant_id = e.merchant_id
+    FROM cashback_entries e ${JOIN_GRANT} ${JOIN_ORIGIN}
    WHERE e.wallet_id = ? AND e.merchant_id = ? AND e.kind IN ('grant', 'void') AND e.created_at < ? AND o.reason IS NOT NULL`;
 
 interface Granted {

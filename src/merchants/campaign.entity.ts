@@ -1,6 +1,7 @@
 import { Column, Entity, type EntityManager, type FindOptionsWhere, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { ASCII, ByColumn, IdColumn, InstantColumn, PrimaryId, WordColumn } from '../platform/database/columns.js';
 import type { By } from '../platform/values/caller.js';
+import { groupBy } from '../platform/values/group-by.js';
 import { addDays, after, MINUTE_MS, startOfDay } from '../platform/values/time.js';
 import { Merchant } from './merchant.entity.js';
 import type { Policy } from './policy.js';
@@ -77,10 +78,11 @@ export type CampaignStatus = (typeof CAMPAIGN_STATUSES)[number];
 
 /** A campaign with its versions, the earliest first. */
 export class Campaign {
-  constructor(readonly versions: readonly [DatedVersion, ...DatedVersion[]]) {}
+  /** @param versions at least one. */
+  constructor(readonly versions: readonly DatedVersion[]) {}
 
   get first(): DatedVersion {
-    return this.versions[0];
+    return this.versions[0]!;
   }
 
   /** The one that holds in the end. */
@@ -112,14 +114,8 @@ export async function findCampaigns(
     where: { ...where, merchantId },
     order: { fromDay: 'ASC', storedAt: 'ASC' },
   });
-  const byId = new Map<string, [DatedVersion, ...DatedVersion[]]>();
-  for (const version of versions) {
-    const one = dated(version, timeZone);
-    const known = byId.get(one.id);
-    if (known === undefined) byId.set(one.id, [one]);
-    else known.push(one);
-  }
-  return Array.from(byId.values(), (of) => new Campaign(of));
+  const byId = groupBy(versions, ({ id }) => id).values();
+  return Array.from(byId, (of) => new Campaign(of.map((version) => dated(version, timeZone))));
 }
 
 /** The rules for orders of an instant, and the campaign that they are from. */
@@ -128,8 +124,17 @@ export interface RulesInForce {
   campaignId: string | null;
 }
 
-export function rulesInForce(policy: Policy, versions: readonly DatedVersion[], at: Date): RulesInForce {
-  const version = versions.find(({ beginsAt, endsAt }) => beginsAt <= at && at < endsAt);
+/** Returns the version that holds at an instant; undefined if no campaign runs then. */
+export function versionAt(campaigns: readonly Campaign[], at: Date): DatedVersion | undefined {
+  for (const { versions } of campaigns) {
+    const version = versions.find(({ beginsAt, endsAt }) => beginsAt <= at && at < endsAt);
+    if (version !== undefined) return version;
+  }
+  return undefined;
+}
+
+export function rulesInForce(policy: Policy, campaigns: readonly Campaign[], at: Date): RulesInForce {
+  const version = versionAt(campaigns, at);
   if (version === undefined) return { policy, campaignId: null };
   return { policy: { ...policy, ...version.changes }, campaignId: version.id };
 }

@@ -56,8 +56,7 @@ export class CampaignsService {
     return this.#changing(merchantId, async (locked) => {
       const campaign = locked.open.find(({ latest }) => isSame(latest, asked));
       if (campaign !== undefined) return { campaign, replayed: true };
-      if (asked.fromDay < today(locked)) throw wrongDay('from', 'must be today or later');
-      refuseContent(locked, asked, locked.open, by);
+      refuseContent(locked, asked, by);
       return { campaign: await insert(locked, newId(locked.now), asked, by), replayed: false };
     });
   }
@@ -77,10 +76,7 @@ export class CampaignsService {
         throw conflict(campaign, status, 'only one that is not over can be changed');
       if (asked.fromDay !== latest.fromDay && status === 'running')
         throw wrongDay('from', `must be ${latest.fromDay}: the campaign has begun`);
-      if (asked.fromDay !== latest.fromDay && asked.fromDay < today(locked))
-        throw wrongDay('from', 'must be today or later');
-      const others = locked.open.filter((one) => one.id !== id);
-      refuseContent(locked, asked, others, by);
+      refuseContent(locked, asked, by, campaign);
       return { campaign: await supersede(locked, campaign, asked, by), replayed: false };
     });
   }
@@ -129,9 +125,7 @@ export class CampaignsService {
         return { campaign: known!, replayed: false };
       }
       const asked = { ...days, name: known?.latest.name ?? `${fromDay} to ${throughDay}`, changes: withRates(changes) };
-      if (known === undefined && fromDay < today(locked)) throw wrongDay('from', 'must be today or later');
-      const others = locked.open.filter((one) => one !== known);
-      refuseContent(locked, asked, others, OPERATOR);
+      refuseContent(locked, asked, OPERATOR, known);
       const made = known
         ? await supersede(locked, known, asked, OPERATOR)
         : await insert(locked, newId(locked.now), asked, OPERATOR);
@@ -189,8 +183,11 @@ async function find({ manager, merchant }: Locked, id: string): Promise<Campaign
   return campaign;
 }
 
-function refuseContent(locked: Locked, asked: RequestedCampaign, others: readonly Campaign[], by: string): void {
+/** @param known the campaign that changes; undefined for a new one. */
+function refuseContent(locked: Locked, asked: RequestedCampaign, by: string, known?: Campaign): void {
   const { fromDay, throughDay, changes } = asked;
+  if (fromDay !== known?.latest.fromDay && fromDay < today(locked)) throw wrongDay('from', 'must be today or later');
+  const others = locked.open.filter(({ id }) => id !== known?.id);
   if (others.length >= MAX_OPEN)
     throw validationFailed([
       { pointer: '/from', detail: `a merchant has at most ${MAX_OPEN} campaigns that are not over` },

@@ -12,7 +12,6 @@ import { type Fault, notFound, Problem, validationFailed } from '../platform/val
 import { after, Clock, dayOf, HOUR_MS } from '../platform/values/time.js';
 import {
   type Campaign,
-  type DatedVersion,
   findCampaigns,
   type PolicyChanges,
   type RulesInForce,
@@ -96,13 +95,15 @@ export class MerchantsService implements TimeZones {
       refuseVersion(merchant.policyVersion, origin.versions);
       if (origin.by !== OPERATOR) refuseAboveCeilings(changes.policy, merchant.policy, changed);
       merchant.name = changes.name ?? merchant.name;
-      await manager.update(Merchant, { id }, { name: merchant.name });
-      if (changed.length === 0) return { merchant, replayed };
-      const policy = { ...merchant.policy, ...changes.policy };
-      refuseContradiction(policy, changed);
-      Object.assign(merchant, { policy, policyVersion: merchant.policyVersion + 1 });
-      await insertBase(manager, merchant, now, origin);
-      await manager.update(Merchant, { id }, { policy, policyVersion: merchant.policyVersion });
+      if (changed.length > 0) {
+        const policy = { ...merchant.policy, ...changes.policy };
+        refuseContradiction(policy, changed);
+        Object.assign(merchant, { policy, policyVersion: merchant.policyVersion + 1 });
+        await insertBase(manager, merchant, now, origin);
+      }
+      const { name, policy, policyVersion } = merchant;
+      // A name alone leaves the policy as it is stored.
+      await manager.update(Merchant, { id }, changed.length > 0 ? { name, policy, policyVersion } : { name });
       return { merchant, replayed };
     });
   }
@@ -135,7 +136,7 @@ export class MerchantsService implements TimeZones {
   /** The rules for new orders of this moment. They can be up to a second old if another process changed them. */
   async rulesNow(id: string, now = this.clock.now(id)): Promise<RulesInForce> {
     const { policy, campaigns } = await this.#rulesOf(id);
-    return rulesInForce(policy, versionsOf(campaigns), now);
+    return rulesInForce(policy, campaigns, now);
   }
 
   /** The rules as they stood at an earlier instant; before the first ones, those. The time zone is the current one. */
@@ -150,7 +151,7 @@ export class MerchantsService implements TimeZones {
         })) ?? (await manager.findOneByOrFail(PolicyBase, { merchantId: id, version: 1 }));
       const days = { fromDay: LessThanOrEqual(day), throughDay: MoreThanOrEqual(day) };
       const campaigns = await findCampaigns(manager, { merchantId: id, timeZone }, days);
-      return rulesInForce({ ...base.policy, timeZone, documentCheckDigits }, versionsOf(campaigns), at);
+      return rulesInForce({ ...base.policy, timeZone, documentCheckDigits }, campaigns, at);
     });
   }
 
@@ -196,8 +197,6 @@ export class MerchantsService implements TimeZones {
     return merchant;
   }
 }
-
-const versionsOf = (campaigns: readonly Campaign[]): DatedVersion[] => campaigns.flatMap(({ versions }) => versions);
 
 async function insertBase(
   manager: EntityManager,

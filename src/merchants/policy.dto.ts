@@ -18,7 +18,7 @@ import {
 } from '../platform/values/money.js';
 import { memberOf } from '../platform/values/names.js';
 import { type FaultOf, textFault } from '../platform/values/texts.js';
-import { type DatedVersion } from './campaign.entity.js';
+import { type DatedVersion, versionAt } from './campaign.entity.js';
 import { type PolicyBase } from './merchant.entity.js';
 import { type Rules } from './merchants.service.js';
 import { BASE_RULES, CAMPAIGN_RULES, isSamePaymentMethod, type Policy, type Rule, RULE_ENTRIES } from './policy.js';
@@ -255,8 +255,7 @@ export const toPolicyDto = (policy: Policy): PolicyDto => toMembers(policy) as M
 
 /** Builds the response for the rules of an instant. */
 export function toCurrentDto({ policy, version, campaigns }: Rules, now: Date): CurrentPolicyDto {
-  const versions = campaigns.flatMap((campaign) => campaign.versions);
-  const running = versions.find(({ beginsAt, endsAt }) => beginsAt <= now && now < endsAt);
+  const running = versionAt(campaigns, now);
   const upcoming = campaigns.filter((campaign) => campaign.statusAt(now) === 'upcoming');
   return {
     ...toPolicyDto({ ...policy, ...running?.changes }),
