@@ -6,6 +6,7 @@
 // npm run bench -- sales                sales in one request against those in two, at 1, 10, 50 connections
 // npm run bench -- operations reads    each operation at 1, 10, 50 connections; reads against the size of the tables
 // npm run bench -- events              the feed: changes, lag, webhooks, pages, what happens by date beside orders
+// npm run bench -- large               reports and lists of a merchant with many orders, and what others notice
 //
 // --seconds N    the length of each measurement (3)
 // --rounds N     the number of measurements, of which the median is printed (3)
@@ -23,6 +24,7 @@ import { messageOf, onInterrupt, PROJECT, run } from '../tools/support/processes
 import { Lab, PRODUCTION_COMMAND } from './lab.mjs';
 import { measureEvents } from './parts/events.mjs';
 import { measureFloor } from './parts/floor.mjs';
+import { measureLarge } from './parts/large.mjs';
 import { measureLifecycle } from './parts/lifecycle.mjs';
 import { measureOperations } from './parts/operations.mjs';
 import { measureReads } from './parts/reads.mjs';
@@ -36,6 +38,7 @@ const PARTS = {
   sales: measureSales,
   reads: measureReads,
   events: measureEvents,
+  large: measureLarge,
 };
 
 /** @typedef {{ seconds: number, rounds: number, orders: number, events: number, wallets: number, only: string[] }} Plan */

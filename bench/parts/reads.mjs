@@ -140,7 +140,7 @@ async function measureWallets(lab, plan) {
  * @param {Contender[]} contenders
  * @param {Plan} plan
  */
-async function compare(lab, title, contenders, { rounds }) {
+export async function compare(lab, title, contenders, { rounds }) {
   lab.say(title);
   /** @type {Record<string, Record<string, number[]>>} by step and contender */
   const times = {};
