@@ -106,7 +106,7 @@ export async function readSums<Name extends string, Measure extends string>(
   for (const sums of all) {
     const { summedUntil } = await manager.findOneByOrFail(SumPosition, { merchantId, sums: sums.name });
     const rest = { from: summedUntil > begin ? summedUntil : begin, to: startOfDay(query.to, timeZone) };
-    rows.push(...(await sums.rest(manager, { merchantId, timeZone }, rest, names)));
+    for (const row of await sums.rest(manager, { merchantId, timeZone }, rest, names)) rows.push(row);
     positions.push(summedUntil);
   }
   return { rows, summedUntil: positions[0]! };

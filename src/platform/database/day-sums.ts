@@ -44,6 +44,9 @@ interface Period {
 export type Sum<Name extends string, Measure extends string> = Record<'day' | Name, string> &
   Record<Measure, string | number>;
 
+/** The most rows of sums that a report adds up: with more, it has more rows than a report may have. */
+const MAX_SUMS = 300_000;
+
 /** The sums of rows of a merchant by local day: what reports read instead of the rows. */
 export class DaySums<Name extends string = string, Measure extends string = string> {
   readonly name: string;
@@ -117,8 +120,9 @@ export class DaySums<Name extends string = string, Measure extends string = stri
    * Returns what is summed of a period, by some dimensions. Each row has a day of its part of the period.
    *
    * @param hasPast whether what was before the period counts, too: it has a day before the period.
+   * @throws Problem report_too_large if the dimensions have too many values.
    */
-  summed(
+  async summed(
     manager: EntityManager,
     merchantId: string,
     { from, to, by }: Period,
@@ -130,19 +134,20 @@ export class DaySums<Name extends string = string, Measure extends string = stri
       `CASE WHEN day < :from THEN '' ELSE ${part} END AS day`,
       ...this.dimensions.map((name) => `${names.includes(name) ? name : "''"} AS ${name}`),
     ];
-    return queryNamed<Sum<Name, Measure>>(
+    const sums = await queryNamed<Sum<Name, Measure>>(
       manager,
       `SELECT ${[...columns, ...this.measures.map((name) => `SUM(${name}) AS ${name}`)].join(', ')}
          FROM ${this.table} WHERE merchant_id = :merchantId AND day >= :since AND day < :to
-        GROUP BY ${columns.map((_, at) => at + 1).join(', ')}`,
+        GROUP BY ${columns.map((_, at) => at + 1).join(', ')} LIMIT ${MAX_SUMS + 1}`,
       { merchantId, from, to, since: hasPast ? '' : from },
     );
+    return refuseMany(sums);
   }
 
   /**
    * Adds up the rows that are not summed, until an instant that begins a day: each local day.
    *
-   * @throws Problem report_too_large after the time of one statement: the job is far behind.
+   * @throws Problem report_too_large after the time of one statement, or with too many rows: the job is far behind.
    */
   async rest(
     manager: EntityManager,
@@ -158,10 +163,17 @@ export class DaySums<Name extends string = string, Measure extends string = stri
       if (next === undefined || next >= to) return sums;
       const day = dayOf(next, timeZone);
       const end = startOfDay(addDays(day, 1), timeZone);
-      sums.push(...(await manager.query<typeof sums>(this.statement(names), [day, merchantId, start, end])));
+      const limited = `${this.statement(names)} LIMIT ${MAX_SUMS + 1}`;
+      for (const sum of await manager.query<typeof sums>(limited, [day, merchantId, start, end])) sums.push(sum);
+      refuseMany(sums);
       start = end;
     }
   }
+}
+
+function refuseMany<Row>(sums: Row[]): Row[] {
+  if (sums.length > MAX_SUMS) throw new Problem('report_too_large');
+  return sums;
 }
 
 /** What all sums have in common, whatever they are of. */
