@@ -1,8 +1,17 @@
-import { Column, Entity, type EntityManager, type FindOptionsWhere, ForeignKey, Index, PrimaryColumn } from 'typeorm';
+import {
+  Column,
+  Entity,
+  type EntityManager,
+  type FindOptionsWhere,
+  ForeignKey,
+  Index,
+  MoreThanOrEqual,
+  PrimaryColumn,
+} from 'typeorm';
 import { ASCII, ByColumn, IdColumn, InstantColumn, PrimaryId, WordColumn } from '../platform/database/columns.js';
 import type { By } from '../platform/values/caller.js';
 import { groupBy } from '../platform/values/group-by.js';
-import { addDays, after, MINUTE_MS, startOfDay } from '../platform/values/time.js';
+import { addDays, after, dayOf, MINUTE_MS, startOfDay } from '../platform/values/time.js';
 import { Merchant } from './merchant.entity.js';
 import type { Policy } from './policy.js';
 
@@ -116,6 +125,17 @@ export async function findCampaigns(
   });
   const byId = groupBy(versions, ({ id }) => id).values();
   return Array.from(byId, (of) => new Campaign(of.map((version) => dated(version, timeZone))));
+}
+
+/** Reads the campaigns that are neither over nor ended. */
+export async function openCampaigns(
+  manager: EntityManager,
+  { id: merchantId, policy: { timeZone } }: Merchant,
+  now: Date,
+): Promise<Campaign[]> {
+  const throughDay = MoreThanOrEqual(dayOf(now, timeZone));
+  const found = await findCampaigns(manager, { merchantId, timeZone }, { throughDay });
+  return found.filter((one) => !one.isEnded && one.statusAt(now) !== 'over');
 }
 
 /** The rules for orders of an instant, and the campaign that they are from. */

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { isDeepStrictEqual } from 'node:util';
-import { type EntityManager, IsNull, MoreThan, MoreThanOrEqual } from 'typeorm';
+import { type EntityManager, IsNull, MoreThan } from 'typeorm';
 import { OPERATOR } from '../platform/values/caller.js';
 import { newId } from '../platform/values/ids.js';
 import { memberOf } from '../platform/values/names.js';
@@ -13,6 +13,7 @@ import {
   dated,
   findCampaigns,
   inAMinute,
+  openCampaigns,
   type PolicyChanges,
   type RequestedCampaign,
 } from './campaign.entity.js';
@@ -139,10 +140,7 @@ export class CampaignsService {
     change: (locked: Locked) => Promise<Omit<ChangedCampaign, 'now'>>,
   ): Promise<ChangedCampaign> {
     return this.merchants.changing(merchantId, async (manager, merchant, now) => {
-      const { timeZone } = merchant.policy;
-      const throughDay = MoreThanOrEqual(dayOf(now, timeZone));
-      const found = await findCampaigns(manager, { merchantId, timeZone }, { throughDay });
-      const open = found.filter((one) => !one.isEnded && one.statusAt(now) !== 'over');
+      const open = await openCampaigns(manager, merchant, now);
       return { ...(await change({ manager, merchant, now, open })), now };
     });
   }

@@ -13,6 +13,7 @@ import { after, Clock, dayOf, HOUR_MS } from '../platform/values/time.js';
 import {
   type Campaign,
   findCampaigns,
+  openCampaigns,
   type PolicyChanges,
   type RulesInForce,
   rulesInForce,
@@ -98,6 +99,8 @@ export class MerchantsService implements TimeZones {
       if (changed.length > 0) {
         const policy = { ...merchant.policy, ...changes.policy };
         refuseContradiction(policy, changed);
+        for (const { latest } of await openCampaigns(manager, merchant, now))
+          refuseContradiction({ ...policy, ...latest.changes }, changed, '', ` in the campaign "${latest.name}"`);
         Object.assign(merchant, { policy, policyVersion: merchant.policyVersion + 1 });
         await insertBase(manager, merchant, now, origin);
       }
@@ -261,15 +264,24 @@ const BOUNDS = [
 /**
  * @param changed what a request sets: errors name it.
  * @param place of the members in the request.
+ * @param where the rules meet, for the error.
  * @throws Problem validation_failed if two rules contradict each other.
  */
-export function refuseContradiction(policy: Policy, changed: readonly (keyof Policy)[] = [], place = ''): void {
+export function refuseContradiction(
+  policy: Policy,
+  changed: readonly (keyof Policy)[] = [],
+  place = '',
+  where = '',
+): void {
   const faults = BOUNDS.flatMap(([low, high]): Fault[] => {
     if (policy[low] <= policy[high]) return [];
     const [name, other, must] =
       changed.includes(high) && !changed.includes(low) ? [high, low, 'not be below'] : [low, high, 'not be above'];
     return [
-      { pointer: `${place}/${memberOf(name)}`, detail: `must ${must} ${memberOf(other)}, which is ${policy[other]}` },
+      {
+        pointer: `${place}/${memberOf(name)}`,
+        detail: `must ${must} ${memberOf(other)}, which is ${policy[other]}${where}`,
+      },
     ];
   });
   if (faults.length > 0) throw validationFailed(faults);

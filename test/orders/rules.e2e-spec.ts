@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { MerchantsService } from '../../src/merchants/merchants.service.js';
+import { addDays, dayOf } from '../../src/platform/values/time.js';
 import { Client } from '../support/client.js';
 import { FrozenClock } from '../support/clock.js';
 import { expectInvariants } from '../support/expectations.js';
@@ -100,6 +101,22 @@ describe('PATCH /policy', () => {
     const shop = await aMerchant(service, { earnRateBps: 5000, lateSaleDays: 2 });
     expect(await shop.changePolicy({ earn_rate: '0.50', validity_days: 90 })).toMatchObject({ earn_rate: '0.50' });
     await shop.changePolicy({ release_days: 1 }).refused(400, 'validation_failed', ['/release_days']);
+  });
+
+  it('PATCH /policy refuses what contradicts a rule of a campaign that is not over, and names that one', async () => {
+    const shop = await aMerchant(service);
+    const day = addDays(dayOf(clock.now(), 'America/Sao_Paulo'), 2);
+    const rules = { max_order_ttl_minutes: 60 };
+    const campaign = await shop.campaign({ from: day, through: day, name: 'Black', rules });
+    const problem = await shop
+      .changePolicy({ order_ttl_minutes: 61 })
+      .refused(400, 'validation_failed', ['/order_ttl_minutes']);
+    expect(body).toMatchObject({
+      errors: [{ detail: expect.stringContaining('which is 60 in the campaign "Black"') }],
+    });
+    await shop.changePolicy({ order_ttl_minutes: 60, earn_rate: '0.06' });
+    await shop.deleteCampaign(campaign);
+    await shop.changePolicy({ order_ttl_minutes: 61 });
   });
 
   it('PATCH /policy needs the permission rules, and changes the merchant of the caller only', async () => {
