@@ -8,7 +8,7 @@ export const PASSWORD = 'demo-password-2026';
 /** The customer of the README, who has exactly 80.00. */
 export const DOCUMENT = '52998224725';
 
-const TILL = ['sell', 'refund'];
+const TILL = ['sell', 'refund', 'late_sales'];
 
 /** The API users of the demo merchant, beside its owner. `docs/roles.md` says who needs which permissions. */
 export const STAFF = [
@@ -19,7 +19,7 @@ export const STAFF = [
   { name: 'Loja virtual', email: 'loja-virtual@example.com', permissions: TILL },
   { name: 'Atendimento', email: 'atendimento@example.com', permissions: ['refund', 'customers', 'grants', 'reports'] },
   { name: 'Financeiro', email: 'financeiro@example.com', permissions: ['reports'] },
-  { name: 'Marketing', email: 'marketing@example.com', permissions: ['events', 'reports'] },
+  { name: 'Marketing', email: 'marketing@example.com', permissions: ['rules', 'grants', 'reports'] },
 ];
 
 /** One login for each set of permissions. */

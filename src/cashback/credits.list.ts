@@ -1,4 +1,4 @@
-import { type Found, list, type Period } from '../platform/database/lists.js';
+import { list, type Period, selectBy } from '../platform/database/lists.js';
 import { type Asked, type ListOf } from '../platform/database/reads.js';
 import { startOfDay } from '../platform/values/time.js';
 import { type CustomerCreditDto, type ListCreditsDto } from './credit.dto.js';
@@ -16,7 +16,9 @@ export const CREDITS: ListOf<ListCreditsDto, CustomerCreditDto> = (asked) =>
     order: 'ASC',
     ranges: [{ index: 'ix_cashback_credits_merchant', prefix: [['is_open = 1']] }],
     period: expiriesOf(asked),
-    ...(asked.query.store !== undefined && { select: (found) => selectOfStore(asked, found) }),
+    ...(asked.query.store !== undefined && {
+      select: (found) => selectBy(asked, Credit, found, ['store = ?', asked.query.store]),
+    }),
     present: async (credits) => {
       const names = await readNames(asked.manager, asked.merchantId, credits.map(nameable));
       const documents = await readDocuments(asked, credits);
@@ -34,16 +36,4 @@ function expiriesOf({ query: { expires_from: from, expires_to: to }, timeZone, n
     from: Math.max(now.getTime() + 1, from === undefined ? -Infinity : isAfter(from)),
     to: to === undefined ? Infinity : isAfter(to),
   };
-}
-
-async function selectOfStore(
-  { manager, merchantId, query: { store } }: Asked<ListCreditsDto>,
-  found: readonly Found[],
-): Promise<Found[]> {
-  const rows = await manager.query<{ id: string }[]>(
-    'SELECT id FROM cashback_credits WHERE merchant_id = ? AND id IN (?) AND store = ?',
-    [merchantId, found.map(({ id }) => id), store],
-  );
-  const ids = new Set(rows.map(({ id }) => id));
-  return found.filter(({ id }) => ids.has(id));
 }

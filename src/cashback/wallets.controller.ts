@@ -72,7 +72,6 @@ export class CustomersController {
 }
 
 @MerchantController('wallets', 'wallets')
-@Requires()
 export class WalletsController {
   constructor(
     private readonly wallets: WalletReadsService,
@@ -86,6 +85,7 @@ export class WalletsController {
    * @remarks Returns the customer's cashback with this merchant. For an unknown customer, all amounts are zero.
    */
   @Post('search')
+  @Requires()
   @HttpCode(200)
   @ApiProblems.query()
   searchWallet(@MerchantId() merchantId: string, @Body() body: SearchWalletDto): Promise<WalletDto> {
@@ -98,6 +98,7 @@ export class WalletsController {
    * @remarks Returns the customer's balance in its current state, like the search by document.
    */
   @Get(':id')
+  @Requires()
   @ApiProblems.read()
   getWallet(@MerchantId() merchantId: string, @IdParam('The wallet') id: string): Promise<WalletDto> {
     return this.wallets.get(merchantId, id);
@@ -131,6 +132,7 @@ export class WalletsController {
    * available and the pending balance. With `status=all`, also those that are spent or have expired.
    */
   @Get(':id/credits')
+  @Requires()
   @Heavy()
   @ApiProblems.query('not_found')
   listWalletCredits(
@@ -148,6 +150,7 @@ export class WalletsController {
    * the rules of `GET /reports/expiring`.
    */
   @Get(':id/expiring')
+  @Requires()
   @Heavy()
   @ApiProblems.query('not_found')
   getWalletExpiring(
@@ -165,6 +168,7 @@ export class WalletsController {
    * `by=change`, all credits of one change are one line.
    */
   @Get(':id/entries')
+  @Requires()
   @Heavy()
   @ApiProblems.query('not_found')
   listWalletEntries(

@@ -195,7 +195,7 @@ function refuseContent(locked: Locked, asked: RequestedCampaign, by: string, kno
   const other = others.find(({ latest }) => latest.fromDay <= throughDay && fromDay <= latest.throughDay)?.latest;
   if (other !== undefined) {
     const days = `from ${other.fromDay} through ${other.throughDay}`;
-    throw wrongDay('from', `overlaps with the campaign "${other.name}" ${days}: change or end that one first`);
+    throw wrongDay('from', `overlaps with the campaign "${other.name}" ${days}: change, end or delete that one first`);
   }
   const { policy } = locked.merchant;
   const changed = changedRules(changes, policy);

@@ -27,7 +27,10 @@ export class ListOrdersDto extends CreatedQueryDto {
   @IsQueryWords(ORDER_STATUSES)
   readonly status?: OrderStatus[];
 
-  /** Made in this store. Of the other filters, only `created_from` and `created_to` are allowed with it. */
+  /**
+   * Made in this store. Of the other filters, only instants of creation or of completion are allowed with it. By
+   * completion, a page can have fewer orders than `limit`, or none, although more follow.
+   */
   @IsOptional()
   @IsCallerId()
   readonly store?: string;
@@ -58,7 +61,7 @@ export class ListOrdersDto extends CreatedQueryDto {
 
   /**
    * Completed at this instant or later. With `completed_from` or `completed_to`, orders are sorted by completion, and
-   * other instants, `store`, `user_id` and `campaign_id` are not allowed.
+   * other instants are not allowed.
    */
   @IsOptional()
   @IsInstant()

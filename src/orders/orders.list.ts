@@ -6,6 +6,7 @@ import {
   type IndexRange,
   list,
   periodOf,
+  selectBy,
 } from '../platform/database/lists.js';
 import { type Asked, type ListOf } from '../platform/database/reads.js';
 import { validationFailed } from '../platform/values/problem.js';
@@ -25,7 +26,7 @@ const SORTS = {
 } as const;
 type Sort = keyof typeof SORTS;
 
-/** Filters that have an index by creation, with their columns. */
+/** Filters that have an index by creation, with their columns. By completion, what is read is selected. */
 const INDEXED = {
   store: ['ix_orders_store', 'store'],
   user_id: ['ix_orders_user', 'completed_by'],
@@ -33,11 +34,11 @@ const INDEXED = {
 } as const;
 const INDEXED_FILTERS = Object.keys(INDEXED) as (keyof typeof INDEXED)[];
 
-/** Filters that exclude others, because no index has both. The first that a request has decides. */
+/** Filters that exclude others, because no index has both. */
 const EXCLUSIVE: [filters: readonly (keyof ListOrdersDto)[], excluded: readonly (keyof ListOrdersDto)[]][] = [
-  ...INDEXED_FILTERS.map((name): (typeof EXCLUSIVE)[number] => [
+  ...INDEXED_FILTERS.map((name, at): (typeof EXCLUSIVE)[number] => [
     [name],
-    ['external_id', 'status', ...INDEXED_FILTERS.filter((one) => one !== name), ...SORTS.updated, ...SORTS.completed],
+    ['external_id', 'status', ...INDEXED_FILTERS.slice(at + 1), ...SORTS.updated],
   ]),
   [SORTS.updated, ['status', ...SORTS.created, ...SORTS.completed]],
   [SORTS.completed, SORTS.created],
@@ -61,6 +62,7 @@ export const ORDERS: ListOf<OrderFilter, OrderDto> = (asked) => {
   refuseExcluded(query);
   const sort = sortOf(query);
   const [from, to] = SORTS[sort];
+  const [filter] = sort === 'completed' ? indexedOf(query) : [];
   return list({
     name: nameOf(query),
     entity: Order,
@@ -69,6 +71,7 @@ export const ORDERS: ListOf<OrderFilter, OrderDto> = (asked) => {
     ranges: rangesOf(query),
     period: periodOf(query[from], query[to]),
     ...(query.document !== undefined && { place: { pointer: '/cursor' } }),
+    ...(filter && { select: (found) => selectBy(asked, Order, found, filter.condition) }),
     fit: (found) => firstThatFit(asked, found),
     present: async (orders) => {
       const availableIn = await availableOf(manager, orders, now);
@@ -93,17 +96,20 @@ function rangesOf(filter: OrderFilter): IndexRange[] {
     if (status !== undefined) prefix.push(['status IN (?)', status]);
     return [{ index: 'uq_orders_merchant_external_id', prefix }];
   }
-  for (const [name, [index, column]] of Object.entries(INDEXED)) {
-    const value = filter[name as keyof typeof INDEXED];
-    if (value !== undefined) return [{ index, prefix: [[`${column} = ?`, value]] }];
-  }
   const sort = sortOf(filter);
+  const [indexed] = indexedOf(filter);
+  if (indexed !== undefined && sort === 'created') return [{ index: indexed.index, prefix: [indexed.condition] }];
   if (sort === 'updated') return [{ index: 'ix_orders_updated', prefix: [] }];
   const byCompletion = sort === 'completed';
   if (status === undefined && !byCompletion) return [{ index: 'ix_orders_merchant_created', prefix: [] }];
   const statuses = byCompletion ? COMPLETED_STATUSES.filter((one) => status?.includes(one) ?? true) : new Set(status);
   const index = byCompletion ? 'ix_orders_completion' : 'ix_orders_status';
   return Array.from(statuses, (one) => ({ index, prefix: [['status = ?', one]] }));
+}
+
+function indexedOf(filter: OrderFilter): { index: string; condition: Condition }[] {
+  const given = INDEXED_FILTERS.filter((name) => filter[name] !== undefined);
+  return given.map((name) => ({ index: INDEXED[name][0], condition: [`${INDEXED[name][1]} = ?`, filter[name]] }));
 }
 
 /** A cursor by creation is not valid by completion, and one of a customer's orders not in all of them. */
@@ -120,10 +126,11 @@ function sortOf(filter: Partial<OrderFilter>): Sort {
 
 function refuseExcluded(filter: OrderFilter): void {
   const isGiven = (name: keyof ListOrdersDto): boolean => filter[name] !== undefined;
-  const [filters, excluded] = EXCLUSIVE.find(([names]) => names.some(isGiven)) ?? [[], []];
-  const errors = excluded
-    .filter(isGiven)
-    .map((parameter) => ({ parameter, detail: `cannot be combined with ${filters.join(' or ')}` }));
+  const excluded = new Set(EXCLUSIVE.flatMap(([, names]) => names));
+  const errors = [...excluded].filter(isGiven).flatMap((parameter) => {
+    const [filters] = EXCLUSIVE.find(([names, others]) => others.includes(parameter) && names.some(isGiven)) ?? [];
+    return filters === undefined ? [] : [{ parameter, detail: `cannot be combined with ${filters.join(' or ')}` }];
+  });
   if (errors.length > 0) throw validationFailed(errors);
 }
 

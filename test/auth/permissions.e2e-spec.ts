@@ -63,6 +63,8 @@ async function guardedOperations(): Promise<Guarded[]> {
   const operations = Object.entries(body.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, documented]) => {
       const needed = documented.security.flatMap((alternative) => Object.values(alternative).flat());
+      // A generated client reads several as alternatives.
+      if (needed.length > 0) expect(documented.security).not.toContainEqual({ bearer: [] });
       return { method: method.toUpperCase(), path: path.replace(/\{\w+\}/g, UNKNOWN), needed, documented };
     }),
   );

@@ -167,7 +167,7 @@ describe('dated policies', () => {
       await expect(setVersion(shop, days, { earnRateBps: 2 })).rejects.toMatchObject({
         errors: [
           {
-            detail: `overlaps with the campaign "${inDays(3)} to ${inDays(5)}" from ${inDays(3)} through ${inDays(5)}: change or end that one first`,
+            detail: `overlaps with the campaign "${inDays(3)} to ${inDays(5)}" from ${inDays(3)} through ${inDays(5)}: change, end or delete that one first`,
           },
         ],
       });

@@ -69,6 +69,32 @@ describe('campaign_id of GET /orders', () => {
   });
 });
 
+describe('user_id, store and campaign_id of GET /orders by completion', () => {
+  it('GET /orders returns the orders behind a row of the report of sales, also those that were created earlier', async () => {
+    const shop = await aMerchant(service);
+    const cashier = await aUser(service, shop.id, ['sell'], 'Caixa 3');
+    const early = await shop.create({ store: 'SP-2' });
+    await service.clock.advance({ seconds: 1 });
+    const from = service.clock.now().toISOString();
+    const [first] = await completedBy(cashier, shop, 1);
+    const late = await cashier.complete(early);
+    await service.clock.advance({ seconds: 1 });
+    const others = await completedBy(shop, shop, 3);
+    const to = service.clock.now().toISOString();
+    await completedBy(cashier, shop, 1);
+    await rowsOf(service, 'UPDATE orders SET campaign_id = ? WHERE id = ?', [CAMPAIGN, late.id]);
+    const period = `completed_from=${from}&completed_to=${to}`;
+    expect(await list(shop, `user_id=${cashier.userId}&${period}`)).toEqual([late.id, first!.id]);
+    expect(await list(shop, `user_id=${cashier.userId}&limit=1&${period}`)).toEqual([late.id, first!.id]);
+    expect(await list(shop, `user_id=${shop.userId}&limit=1&${period}`)).toEqual(idsOf({ data: others }));
+    expect(await list(shop, `store=SP-2&${period}`)).toEqual([late.id]);
+    expect(await list(shop, `campaign_id=${CAMPAIGN}&completed_from=${from}`)).toEqual([late.id]);
+    expect(await list(await aMerchant(service), `user_id=${cashier.userId}&${period}`)).toEqual([]);
+    const errors = [{ parameter: 'created_from' }];
+    await shop.orders(`store=SP-2&${period}&created_from=${from}`).refused(400, 'validation_failed', { errors });
+  });
+});
+
 describe('filters of GET /orders that exclude each other', () => {
   const instant = '2020-01-01T00:00:00Z';
   it.each([`user_id=${OTHER}`, `campaign_id=${CAMPAIGN}`])(
@@ -79,7 +105,7 @@ describe('filters of GET /orders that exclude each other', () => {
       for (const [parameter, value] of [
         ['status', 'pending'],
         ['external_id', 'PED-1'],
-        ...['updated_from', 'updated_to', 'completed_from', 'completed_to'].map((name) => [name, instant]),
+        ...['updated_from', 'updated_to'].map((name) => [name, instant]),
       ])
         await shop
           .orders(`${filter}&${parameter}=${value}`)

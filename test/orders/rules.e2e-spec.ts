@@ -111,7 +111,7 @@ describe('PATCH /policy', () => {
     const problem = await shop
       .changePolicy({ order_ttl_minutes: 61 })
       .refused(400, 'validation_failed', ['/order_ttl_minutes']);
-    expect(body).toMatchObject({
+    expect(problem).toMatchObject({
       errors: [{ detail: expect.stringContaining('which is 60 in the campaign "Black"') }],
     });
     await shop.changePolicy({ order_ttl_minutes: 60, earn_rate: '0.06' });

@@ -224,6 +224,22 @@ function selectsOf<Dto>(
   ];
 }
 
+/** For `select`: returns those of the rows that also fulfill a condition. */
+export async function selectBy<T extends ObjectLiteral>(
+  { manager, merchantId }: { manager: EntityManager; merchantId: string },
+  entity: new () => T,
+  found: readonly Found[],
+  [sql, ...parameters]: Condition,
+): Promise<Found[]> {
+  const { tableName } = manager.dataSource.getMetadata(entity);
+  const rows = await manager.query<{ id: string }[]>(
+    `SELECT id FROM ${tableName} WHERE merchant_id = ? AND id IN (?) AND ${sql}`,
+    [merchantId, found.map(({ id }) => id), ...parameters],
+  );
+  const ids = new Set(rows.map(({ id }) => id));
+  return found.filter(({ id }) => ids.has(id));
+}
+
 /** Returns the entities of small rows. */
 export const entitiesOf = <T extends ObjectLiteral>(
   manager: EntityManager,

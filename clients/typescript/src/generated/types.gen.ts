@@ -6170,7 +6170,8 @@ export type ListOrdersData = {
          */
         status?: Array<'pending' | 'completed' | 'cancelled' | 'expired' | 'partially_refunded' | 'refunded'>;
         /**
-         * Made in this store. Of the other filters, only `created_from` and `created_to` are allowed with it.
+         * Made in this store. Of the other filters, only instants of creation or of completion are allowed with it. By
+         * completion, a page can have fewer orders than `limit`, or none, although more follow.
          */
         store?: string;
         /**
@@ -6193,7 +6194,7 @@ export type ListOrdersData = {
         updated_to?: string;
         /**
          * Completed at this instant or later. With `completed_from` or `completed_to`, orders are sorted by completion, and
-         * other instants, `store`, `user_id` and `campaign_id` are not allowed.
+         * other instants are not allowed.
          */
         completed_from?: string;
         /**
