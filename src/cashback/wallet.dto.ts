@@ -1,4 +1,4 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, PickType } from '@nestjs/swagger';
 import { IsBoolean, IsOptional } from 'class-validator';
 import { ByDto, byOf } from '../platform/http/by.dto.js';
 import { Column } from '../platform/http/csv.js';
@@ -150,40 +150,12 @@ export class ListCustomersDto extends ListQueryDto {
 }
 
 /** A customer with a balance or a debt. */
-@InOrder()
-export class CustomerDto {
-  /**
-   * The taxpayer number; a UUID in its place for a customer who was erased.
-   * @example "52998224725"
-   */
-  readonly document!: string;
-
+@InOrder('document', 'wallet_id', 'available', 'pending', 'held', 'debt', 'frozen', 'next_expiry')
+export class CustomerDto extends PickType(WalletDto, [
+  ...(['document', 'available', 'pending', 'held', 'debt', 'frozen', 'next_expiry'] as const),
+]) {
   @ApiId()
   readonly wallet_id!: string;
-
-  /** @example "80.00" */
-  @ApiMoney()
-  readonly available!: string;
-
-  /** @example "7.50" */
-  @ApiMoney()
-  readonly pending!: string;
-
-  /** @example "0.00" */
-  @ApiMoney()
-  readonly held!: string;
-
-  /** @example "0.00" */
-  @ApiMoney()
-  readonly debt!: string;
-
-  /** Whether orders can redeem only what they hold already. */
-  @ApiProperty({ example: false })
-  readonly frozen!: boolean;
-
-  /** The available amount that expires next; null if nothing is available. */
-  @ApiProperty({ type: NextExpiryDto, nullable: true })
-  readonly next_expiry!: NextExpiryDto | null;
 
   /** When the customer's latest order was created, whatever its status is; null for a customer without orders. */
   @ApiProperty({ type: String, format: 'date-time', nullable: true })

@@ -71,12 +71,8 @@ export class PaymentMethodDto {
 export const ITEMS = { of: 'items', most: 500 };
 export const PAYMENT_METHODS = { of: 'payment methods', most: 20 };
 
-/** The cart of an order: what its quote depends on. */
-export class OrderContentDto {
-  /** Items of the order, 1 to 500. */
-  @IsListOf(() => CreateOrderItemDto, { ...ITEMS, least: 1 })
-  readonly items!: CreateOrderItemDto[];
-
+/** The amounts of an order. */
+export class OrderAmountsDto {
   /**
    * Total of the order in BRL. It is not compared with the items, because discounts and shipping can change it. With
    * "0.00", nothing is redeemed, earned or refunded.
@@ -111,6 +107,13 @@ export class OrderContentDto {
   @IsOptional()
   @IsListOf(() => PaymentMethodDto, PAYMENT_METHODS)
   readonly payment_methods?: PaymentMethodDto[];
+}
+
+/** The cart of an order: what its quote depends on. */
+export class OrderContentDto extends OrderAmountsDto {
+  /** Items of the order, 1 to 500. */
+  @IsListOf(() => CreateOrderItemDto, { ...ITEMS, least: 1 })
+  readonly items!: CreateOrderItemDto[];
 
   /**
    * Where the order is made, for reports by store: at most 100 characters.

@@ -1,13 +1,13 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import { PolicyDto } from '../merchants/policy.dto.js';
-import { IsAtMost, IsBrl, IsDocument, IsInstant, IsListOf, IsMoney } from '../platform/http/validators.js';
+import { IsDocument, IsInstant, IsListOf, IsMoney } from '../platform/http/validators.js';
 import { ApiMoney, InOrder } from '../platform/openapi/decorators.js';
-import { CreateOrderItemDto, ITEMS, PAYMENT_METHODS, PaymentMethodDto } from './order-requests.dto.js';
+import { CreateOrderItemDto, ITEMS, OrderAmountsDto } from './order-requests.dto.js';
 import { OrderPaymentMethodDto, ToReceiveDto, ToRedeemDto } from './order.dto.js';
 
 /** What an order would contain. */
-export class CreateQuoteDto {
+export class CreateQuoteDto extends OrderAmountsDto {
   /**
    * The customer's taxpayer number: a CPF (11 digits) or a CNPJ (14 characters).
    * Without it, the quote has no `to_redeem`.
@@ -17,43 +17,10 @@ export class CreateQuoteDto {
   @IsDocument()
   readonly document?: string;
 
-  /**
-   * Total of the order in BRL.
-   * @example "150.00"
-   */
-  @IsMoney({ zero: true })
-  readonly total!: string;
-
-  /** The currency of all amounts, if you send it: only BRL. */
-  @IsBrl()
-  readonly currency?: 'BRL';
-
-  /**
-   * Part of the total on which cashback is earned and redeemed, in BRL. It is at most the total, which is the default.
-   * @example "150.00"
-   */
-  @IsOptional()
-  @IsAtMost('total')
-  @IsMoney({ zero: true })
-  readonly eligible_total?: string;
-
-  /**
-   * What the order earns if no cashback is redeemed on it, in BRL, instead of the policy's rates: for rates by
-   * category, brand or customer. Default: the rates. It is at most the share `earn_rate_maximum` of the eligible total.
-   */
-  @IsOptional()
-  @IsMoney({ zero: true })
-  readonly earn_amount?: string;
-
   /** Items of the order, 0 to 500. They do not change the quote. */
   @IsOptional()
   @IsListOf(() => CreateOrderItemDto, ITEMS)
   readonly items?: CreateOrderItemDto[];
-
-  /** Payment methods, 0 to 20. Their amounts must add up to at most the total. */
-  @IsOptional()
-  @IsListOf(() => PaymentMethodDto, PAYMENT_METHODS)
-  readonly payment_methods?: PaymentMethodDto[];
 
   /**
    * Amount of cashback that the order would hold, in BRL. Default: nothing.

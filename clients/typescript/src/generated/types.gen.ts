@@ -398,6 +398,17 @@ export type Me = {
     merchant: Merchant;
 };
 
+export type PaymentMethod = {
+    /**
+     * Your ID of the payment method. The merchant's policy can have an earn rate for it.
+     */
+    id: string;
+    /**
+     * Amount paid with this method, in BRL. It must be greater than zero.
+     */
+    amount: string;
+};
+
 export type CreateOrderItem = {
     /**
      * Your ID of the item.
@@ -415,17 +426,6 @@ export type CreateOrderItem = {
      * Quantity of the item. Default: 1.
      */
     quantity?: number;
-};
-
-export type PaymentMethod = {
-    /**
-     * Your ID of the payment method. The merchant's policy can have an earn rate for it.
-     */
-    id: string;
-    /**
-     * Amount paid with this method, in BRL. It must be greater than zero.
-     */
-    amount: string;
 };
 
 export type CompleteOrder = {
@@ -795,10 +795,6 @@ export type TimelinePage = {
 
 export type AmendOrder = {
     /**
-     * Items of the order, 1 to 500.
-     */
-    items: Array<CreateOrderItem>;
-    /**
      * Total of the order in BRL. It is not compared with the items, because discounts and shipping can change it. With
      * "0.00", nothing is redeemed, earned or refunded.
      */
@@ -821,6 +817,10 @@ export type AmendOrder = {
      * Payment methods, 0 to 20; none by default. Their amounts must add up to at most the total.
      */
     payment_methods?: Array<PaymentMethod>;
+    /**
+     * Items of the order, 1 to 500.
+     */
+    items: Array<CreateOrderItem>;
     /**
      * Where the order is made, for reports by store: at most 100 characters.
      */
@@ -1098,12 +1098,8 @@ export type Void = {
 
 export type CreateQuote = {
     /**
-     * The customer's taxpayer number: a CPF (11 digits) or a CNPJ (14 characters).
-     * Without it, the quote has no `to_redeem`.
-     */
-    document?: string;
-    /**
-     * Total of the order in BRL.
+     * Total of the order in BRL. It is not compared with the items, because discounts and shipping can change it. With
+     * "0.00", nothing is redeemed, earned or refunded.
      */
     total: string;
     /**
@@ -1112,6 +1108,7 @@ export type CreateQuote = {
     currency?: 'BRL';
     /**
      * Part of the total on which cashback is earned and redeemed, in BRL. It is at most the total, which is the default.
+     * Leave out shipping and gift cards, for example.
      */
     eligible_total?: string;
     /**
@@ -1120,13 +1117,18 @@ export type CreateQuote = {
      */
     earn_amount?: string;
     /**
+     * Payment methods, 0 to 20; none by default. Their amounts must add up to at most the total.
+     */
+    payment_methods?: Array<PaymentMethod>;
+    /**
+     * The customer's taxpayer number: a CPF (11 digits) or a CNPJ (14 characters).
+     * Without it, the quote has no `to_redeem`.
+     */
+    document?: string;
+    /**
      * Items of the order, 0 to 500. They do not change the quote.
      */
     items?: Array<CreateOrderItem>;
-    /**
-     * Payment methods, 0 to 20. Their amounts must add up to at most the total.
-     */
-    payment_methods?: Array<PaymentMethod>;
     /**
      * Amount of cashback that the order would hold, in BRL. Default: nothing.
      */
@@ -2111,13 +2113,26 @@ export type DebitPage = {
 
 export type Customer = {
     /**
-     * The taxpayer number; a UUID in its place for a customer who was erased.
+     * The taxpayer number; a UUID in its place for a customer who was erased. For an unknown customer, the one that you
+     * sent.
      */
     document: string;
     wallet_id: string;
+    /**
+     * Cashback that the customer can spend now.
+     */
     available: string;
+    /**
+     * Earned and granted cashback that is not available yet.
+     */
     pending: string;
+    /**
+     * Cashback held for open orders.
+     */
     held: string;
+    /**
+     * Amount that refunds could not take back. New cashback first repays it.
+     */
     debt: string;
     /**
      * Whether orders can redeem only what they hold already.
@@ -5535,10 +5550,6 @@ export type UnavailableProblem = {
 
 export type AmendOrderWritable = {
     /**
-     * Items of the order, 1 to 500.
-     */
-    items: Array<CreateOrderItem>;
-    /**
      * Total of the order in BRL. It is not compared with the items, because discounts and shipping can change it. With
      * "0.00", nothing is redeemed, earned or refunded.
      */
@@ -5561,6 +5572,10 @@ export type AmendOrderWritable = {
      * Payment methods, 0 to 20; none by default. Their amounts must add up to at most the total.
      */
     payment_methods?: Array<PaymentMethod>;
+    /**
+     * Items of the order, 1 to 500.
+     */
+    items: Array<CreateOrderItem>;
     /**
      * Where the order is made, for reports by store: at most 100 characters.
      */
