@@ -147,10 +147,11 @@ export class Lab {
    *
    * @param {string} schema
    * @param {string[]} args
+   * @param {number} [timeoutMs]
    * @returns {Promise<string>} what it printed
    */
-  async command(schema, args) {
-    const { ok, output } = await run(process.execPath, args, { timeoutMs: 120_000, env: this.environment(schema) });
+  async command(schema, args, timeoutMs = 120_000) {
+    const { ok, output } = await run(process.execPath, args, { timeoutMs, env: this.environment(schema) });
     if (!ok) throw new Error(`node ${args.slice(0, 3).join(' ')} failed:\n${tail(output)}`);
     return output;
   }

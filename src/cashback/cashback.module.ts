@@ -11,7 +11,7 @@ import { GrantsService } from './grants.service.js';
 import { Replays } from './replay.js';
 import { WalletReadsService } from './wallet-reads.service.js';
 import { WalletStore } from './wallet.store.js';
-import { CreditsController, CustomersController, WalletsController } from './wallets.controller.js';
+import { CreditsController, CustomersController, EntriesController, WalletsController } from './wallets.controller.js';
 
 const PROVIDERS = [
   BalancesService,
@@ -26,7 +26,14 @@ const PROVIDERS = [
 
 @Module({
   imports: [AuthModule, MerchantsModule],
-  controllers: [WalletsController, GrantsController, DebitsController, CustomersController, CreditsController],
+  controllers: [
+    WalletsController,
+    GrantsController,
+    DebitsController,
+    CustomersController,
+    CreditsController,
+    EntriesController,
+  ],
   providers: PROVIDERS,
   exports: PROVIDERS,
 })

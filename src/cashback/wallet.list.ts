@@ -1,13 +1,45 @@
 import { type EntityManager, In } from 'typeorm';
-import { list, type PageRequest } from '../platform/database/lists.js';
+import { entitiesOf, list, type PageRequest, periodOf } from '../platform/database/lists.js';
 import { type ListOf } from '../platform/database/reads.js';
 import { type CreditDto } from './credit.dto.js';
 import { Credit } from './credit.entity.js';
+import { type CustomerEntryDto, type ListLedgerDto } from './entry.dto.js';
 import { Entry } from './entry.entity.js';
 import { lastOfChanges, toChanges } from './changes.js';
 import { readNames } from './external-names.js';
 import { type EntryDto, type EntryLine, nameable, toCreditDto, toEntryDto } from './wallet.dto.js';
-import { walletOf } from './wallet.entity.js';
+import { readDocuments, walletOf } from './wallet.entity.js';
+
+/** The ledger entries of all customers, newest first. */
+export const LEDGER_ENTRIES: ListOf<ListLedgerDto, CustomerEntryDto> = (asked) => {
+  const { manager, merchantId, query } = asked;
+  const { kind, store } = query;
+  const isAsked = (entry: Entry): boolean =>
+    (kind?.includes(entry.kind) ?? true) && (store === undefined || entry.store === store);
+  return list({
+    name: 'ledger',
+    entity: Entry,
+    isSmall: true,
+    instant: 'created_at',
+    group: 'wallet_id',
+    number: 'seq',
+    order: 'DESC',
+    ranges: [{ index: 'ix_cashback_entries_created', prefix: [] }],
+    period: periodOf(query.created_from, query.created_to),
+    select: (found) => {
+      const entries = entitiesOf(manager, Entry, found);
+      return found.filter((_, at) => isAsked(entries[at]!));
+    },
+    present: async (entries) => {
+      const dtos = await toEntryDtos(manager, merchantId, entries);
+      const documents = await readDocuments(asked, entries);
+      return entries.map(({ walletId }, at) => ({
+        ...dtos[at]!,
+        ...{ wallet_id: walletId, document: documents.get(walletId)! },
+      }));
+    },
+  });
+};
 
 type EntriesRequest = PageRequest & { walletId: string; by?: 'change' };
 

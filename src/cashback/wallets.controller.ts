@@ -16,6 +16,7 @@ import {
 } from './credit.dto.js';
 import { CREDITS } from './credits.list.js';
 import { CUSTOMERS } from './customers.list.js';
+import { CustomerEntryPageDto, ENTRY_COLUMNS, ListLedgerDto } from './entry.dto.js';
 import { ExpiringReportDto, WalletExpiringQueryDto } from './expiring.dto.js';
 import { FreezesService } from './freezes.service.js';
 import { WalletReadsService } from './wallet-reads.service.js';
@@ -29,7 +30,7 @@ import {
   SearchWalletDto,
   WalletDto,
 } from './wallet.dto.js';
-import { CREDITS_OF_WALLET, ENTRIES } from './wallet.list.js';
+import { CREDITS_OF_WALLET, ENTRIES, LEDGER_ENTRIES } from './wallet.list.js';
 
 @MerchantController('credits', 'wallets')
 export class CreditsController {
@@ -48,6 +49,26 @@ export class CreditsController {
   @ListFile('credits', CustomerCreditPageDto, CREDIT_COLUMNS)
   listCredits(@MerchantId() merchantId: string, @Query() query: ListCreditsDto): Promise<CustomerCreditPageDto> {
     return this.reads.page(merchantId, query, CREDITS);
+  }
+}
+
+@MerchantController('entries', 'wallets')
+export class EntriesController {
+  constructor(private readonly reads: Reads) {}
+
+  /**
+   * List the ledger entries of all customers
+   *
+   * @remarks Returns what is behind the figures of the ledger report, newest first, one page at a time. With `kind` or
+   * `store`, a page looks at no more than 1,000 entries, so it can be empty although more follow. Continue with
+   * `next_cursor` until it is null.
+   */
+  @Get()
+  @Requires('reports')
+  @Heavy()
+  @ListFile('entries', CustomerEntryPageDto, ENTRY_COLUMNS)
+  listEntries(@MerchantId() merchantId: string, @Query() query: ListLedgerDto): Promise<CustomerEntryPageDto> {
+    return this.reads.page(merchantId, query, LEDGER_ENTRIES);
   }
 }
 

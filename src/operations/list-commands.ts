@@ -5,9 +5,11 @@ import { CREDITS } from '../cashback/credits.list.js';
 import { CUSTOMERS } from '../cashback/customers.list.js';
 import { DEBIT_COLUMNS } from '../cashback/debit.dto.js';
 import { DEBITS } from '../cashback/debits.list.js';
+import { ENTRY_COLUMNS } from '../cashback/entry.dto.js';
 import { GRANT_COLUMNS } from '../cashback/grant.dto.js';
 import { GRANTS } from '../cashback/grants.list.js';
 import { CUSTOMER_COLUMNS } from '../cashback/wallet.dto.js';
+import { LEDGER_ENTRIES } from '../cashback/wallet.list.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import { ORDER_COLUMNS } from '../orders/order-lists.dto.js';
 import { ORDERS } from '../orders/orders.list.js';
@@ -44,7 +46,7 @@ interface List {
   of: ListOf<Wanted, object>;
 }
 
-/** The lists of `GET /orders`, `/refunds`, `/grants`, `/debits`, `/customers` and `/credits`, whole. */
+/** The lists of `GET /orders`, `/refunds`, `/grants`, `/debits`, `/entries`, `/customers` and `/credits`, whole. */
 const LISTS: Record<string, List> = {
   orders: {
     description: 'orders, newest first',
@@ -70,6 +72,12 @@ const LISTS: Record<string, List> = {
     columns: DEBIT_COLUMNS,
     of: DEBITS,
   },
+  entries: {
+    description: 'ledger entries, newest first',
+    period: 'of creations',
+    columns: ENTRY_COLUMNS,
+    of: LEDGER_ENTRIES,
+  },
   customers: {
     description: 'customers with a balance or a debt',
     columns: CUSTOMER_COLUMNS,
@@ -86,7 +94,9 @@ const LISTS: Record<string, List> = {
 const FORMATS_HELP = 'csv, csv-pt-BR for spreadsheets in Brazil, or json (one line per element, with all members)';
 
 export function listCommands(): Command {
-  const list = new Command('list').description("all of a merchant's orders, refunds, grants, customers or credits");
+  const list = new Command('list').description(
+    "all of a merchant's orders, refunds, grants, entries, customers or credits",
+  );
   for (const [name, of] of Object.entries(LISTS)) {
     const command = list
       .command(name)

@@ -210,6 +210,7 @@ describe('the OpenAPI document', () => {
       .flatMap(({ parameters = [] }) => parameters)
       .filter(({ schema }) => schema?.type === 'array');
     expect(lists.map(({ name, explode }) => [name, explode]).sort()).toEqual([
+      ['kind', undefined],
       ['status', undefined],
       ['types', undefined],
     ]);

@@ -298,6 +298,8 @@ export async function useEveryOperation(send: Send): Promise<void> {
   await send('get', '/customers', undefined, {}, '?balance_minimum=1,00');
   await send('get', '/credits', undefined, {}, '?expires_from=2026-01-01&expires_to=2099-01-01');
   await send('get', '/credits', undefined, {}, '?expires_to=2026-02-30');
+  await send('get', '/entries', undefined, {}, '?kind=earn,grant&store=SP-014&limit=1');
+  await send('get', '/entries', undefined, {}, '?kind=earned');
   await send('post', '/grants/{id}/void', undefined, { id: granted.id });
   await send('post', '/grants/{id}/void', undefined, { id });
   for (const query of ['', '?by=change', '?by=change&limit=1', '?by=day'])

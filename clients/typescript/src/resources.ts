@@ -44,6 +44,7 @@ const RESOURCES = {
   debits: { create: 'createDebit', get: 'getDebit', void: 'voidDebit', list: 'listDebits' },
   customers: { list: 'listCustomers', export: 'exportCustomer', erase: 'eraseCustomer' },
   credits: { list: 'listCredits' },
+  entries: { list: 'listEntries' },
   events: { list: 'listEvents', get: 'getEvent' },
   webhookEndpoints: {
     create: 'createWebhookEndpoint',
@@ -56,7 +57,15 @@ const RESOURCES = {
     enable: 'enableWebhookEndpoint',
     seek: 'seekWebhookEndpoint',
   },
-  policy: { get: 'getPolicy' },
+  policy: { get: 'getPolicy', change: 'changePolicy', history: 'listPolicyVersions' },
+  campaigns: {
+    create: 'createCampaign',
+    list: 'listCampaigns',
+    get: 'getCampaign',
+    change: 'changeCampaign',
+    delete: 'deleteCampaign',
+    end: 'endCampaign',
+  },
   users: {
     create: 'createUser',
     list: 'listUsers',

@@ -42,8 +42,9 @@ export interface Found {
   id: string;
   /** What sorts the list: the ID, or a number. */
   tie: string | number;
-  /** The instant that sorts it before that, if there is one. */
+  /** What sorts it before that, if there is something. */
   sorted_at?: Date;
+  grouped_by?: string;
 }
 
 /** A list of entities, as one request asks for it. */
@@ -58,6 +59,8 @@ export interface List<Dto> {
   instant?: string;
   /** A column of numbers that sorts them instead of the ID. */
   number?: string;
+  /** A column of IDs that sorts them before the number, if that is not distinct. */
+  group?: string;
   /** A column that identifies a row and sorts instead of the last column of the primary key, of small rows. */
   key?: string;
   ranges: readonly IndexRange[];
@@ -68,7 +71,7 @@ export interface List<Dto> {
   /** Whether the rows are read as a whole where they are found, because they are small; otherwise those of the page. */
   isSmall?: true;
   /** Returns those of the rows that belong to the list, if no index selects them. */
-  select?: (found: readonly Found[]) => Promise<readonly Found[]>;
+  select?: (found: readonly Found[]) => Promise<readonly Found[]> | readonly Found[];
   /** Returns the first rows that fit into a page, at least one: they can be large. */
   fit?: (found: readonly Found[]) => Promise<readonly Found[]>;
   /** Makes the DTOs of the rows, in the same order. */
@@ -177,12 +180,26 @@ async function findRows<Dto>(
   const [[only, ...parameters] = ['']] = selects;
   // A server would copy the rows of one range into a table of its own, and sort them again.
   if (selects.length === 1) return manager.query<Found[]>(only, parameters);
-  const sorted = [...(list.instant === undefined ? [] : ['sorted_at']), 'tie'].map((key) => `${key} ${list.order}`);
+  const sorted = [...sortsOf(list).map(([, alias]) => alias), 'tie'].map((key) => `${key} ${list.order}`);
   const union = selects.map(([sql]) => sql).join(' UNION ALL ');
   return manager.query<Found[]>(`SELECT * FROM (${union}) found ORDER BY ${sorted.join(', ')} LIMIT ?`, [
     ...selects.flatMap(([, ...parameters]) => parameters),
     count,
   ]);
+}
+
+/** The columns that sort a list before its ID or number, with their names in what is found. */
+const sortsOf = <Dto>({ instant, group }: List<Dto>): (readonly [column: string, alias: string])[] => [
+  ...(instant === undefined ? [] : [[instant, 'sorted_at'] as const]),
+  ...(group === undefined ? [] : [[group, 'grouped_by'] as const]),
+];
+
+/** The condition for the rows that follow another one of the same instant. */
+function isBeyond<Dto>({ order, group }: List<Dto>, tie: string, { tie: of, grouped_by: id }: Found): Condition {
+  const is = order === 'DESC' ? '<' : '>';
+  return group === undefined
+    ? [`${tie} ${is} ?`, of]
+    : [`(${group} ${is} ? OR (${group} = ? AND ${tie} ${is} ?))`, id, id, of];
 }
 
 /** `(created_at, id) < (?, ?)` becomes two statements, because servers do not read it as two ranges of the index. */
@@ -200,8 +217,9 @@ function selectsOf<Dto>(
   const tie = list.number ?? id;
   const all = list.isSmall ? columnNames(manager, entity) : [];
   const own = all.includes('id') ? all : [...all, `${id} AS id`];
-  const columns = [...own, `${tie} AS tie`, ...(instant === undefined ? [] : [`${instant} AS sorted_at`])];
-  const sort = [...(instant === undefined ? [] : [instant]), tie].map((column) => `${column} ${order}`);
+  const sorts = sortsOf(list);
+  const columns = [...own, `${tie} AS tie`, ...sorts.map(([column, alias]) => `${column} AS ${alias}`)];
+  const sort = [...sorts.map(([column]) => column), tie].map((column) => `${column} ${order}`);
   const select = (conditions: Condition[]): Condition => {
     const of: Condition[] = [['merchant_id = ?', merchantId], ...prefix, ...conditions];
     const where = of.map(([text]) => text).join(' AND ');
@@ -213,7 +231,7 @@ function selectsOf<Dto>(
     ...(to === Infinity ? [] : [[`${instant} < ?`, new Date(to)] satisfies Condition]),
   ];
   if (after === undefined) return [select(between(period))];
-  const beyond: Condition = [`${tie} ${order === 'DESC' ? '<' : '>'} ?`, after.tie];
+  const beyond = isBeyond(list, tie, after);
   if (instant === undefined || after.sorted_at === undefined) return [select([beyond])];
   const at = after.sorted_at.getTime();
   if (order === 'DESC' ? at >= period.to : at < period.from) return [select(between(period))];
@@ -262,16 +280,28 @@ async function loadFound<T extends ObjectLiteral>(
   return (await manager.findBy(entity, where)).sort((a, b) => placeOf(a) - placeOf(b));
 }
 
-const keyOf = <Dto>({ instant, number }: List<Dto>, { sorted_at: at, tie }: Found): (string | number)[] => [
+const keyOf = <Dto>(
+  { instant, group, number }: List<Dto>,
+  { sorted_at: at, grouped_by: id, tie }: Found,
+): (string | number)[] => [
   ...(instant === undefined ? [] : [at!.getTime()]),
+  ...(group === undefined ? [] : [id!]),
   number === undefined ? tie : Number(tie),
 ];
 
-function foundBy<Dto>({ name, instant, number, place }: List<Dto>, cursor: string): Found {
-  const types = [...(instant === undefined ? [] : ['number' as const]), number === undefined ? 'string' : 'number'];
-  const key = decodeCursor(name, cursor, types as ('string' | 'number')[], place);
+function foundBy<Dto>({ name, instant, group, number, place }: List<Dto>, cursor: string): Found {
+  const types: ('string' | 'number')[] = [
+    ...(instant === undefined ? [] : ['number' as const]),
+    ...(group === undefined ? [] : ['string' as const]),
+    number === undefined ? 'string' : 'number',
+  ];
+  const key = decodeCursor(name, cursor, types, place);
   const tie = key.at(-1)!;
-  return { id: String(tie), tie, ...(instant !== undefined && { sorted_at: new Date(key[0]!) }) };
+  return {
+    ...{ id: String(tie), tie },
+    ...(instant !== undefined && { sorted_at: new Date(key[0]!) }),
+    ...(group !== undefined && { grouped_by: String(key.at(-2)) }),
+  };
 }
 
 /** Encodes the sort key of a page's last row as an opaque cursor. */

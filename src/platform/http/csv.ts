@@ -8,6 +8,12 @@ import { localTime } from '../values/time.js';
 export const COLUMNS = {
   text: {
     ...{ name: 'lojista', store: 'loja', in_store: 'na loja', by: 'quem', completed_by: 'concluído por' },
+    ...{
+      'by.name': 'quem',
+      'source.store': 'loja que deve',
+      refund_external_id: 'devolução',
+      debit_external_id: 'retirada',
+    },
     ...{ external_id: 'identificador externo', order_external_id: 'pedido', metadata: 'metadados' },
     ...{ reason: 'motivo', note: 'nota', void_reason: 'motivo da anulação', cancel_reason: 'motivo do cancelamento' },
     ...{ customer_change_reason: 'motivo da correção', 'created_by.name': 'criado por' },
@@ -17,7 +23,7 @@ export const COLUMNS = {
   },
   word: {
     ...{ id: 'ID', merchant_id: 'lojista (ID)', order_id: 'ID do pedido', wallet_id: 'ID da carteira' },
-    ...{ status: 'situação', 'source.type': 'origem', campaign_id: 'ID da campanha' },
+    ...{ status: 'situação', kind: 'tipo', 'source.type': 'origem', campaign_id: 'ID da campanha' },
   },
   document: { document: 'documento' },
   number: { orders: 'pedidos', late: 'atrasados', grants: 'concessões', refunds: 'devoluções' },
@@ -30,6 +36,7 @@ export const COLUMNS = {
       expires_on: 'válido até',
       last_order_at: 'último pedido em',
       sold_at: 'vendido em',
+      effective_at: 'vale desde',
     },
     ...{ 'cashback.to_receive.available_on': 'cashback disponível a partir de' },
     ...{ 'cashback.to_receive.expires_on': 'cashback válido até', 'next_expiry.expires_on': 'próximo vencimento' },

@@ -60,6 +60,7 @@ export interface Operations {
   voidDebit: [api.VoidDebitData, api.VoidDebitResponses];
   listCustomers: [api.ListCustomersData, api.ListCustomersResponses];
   listCredits: [api.ListCreditsData, api.ListCreditsResponses];
+  listEntries: [api.ListEntriesData, api.ListEntriesResponses];
   listEvents: [api.ListEventsData, api.ListEventsResponses];
   getEvent: [api.GetEventData, api.GetEventResponses];
   createWebhookEndpoint: [api.CreateWebhookEndpointData, api.CreateWebhookEndpointResponses];
@@ -159,6 +160,7 @@ export const OPERATIONS = {
   voidDebit: ['POST /debits/{id}/void', 'send', 200, { id: '', wallet_id: '', metadata: {} }],
   listCustomers: ['GET /customers', 'list', 200, { data: [] }],
   listCredits: ['GET /credits', 'list', 200, { data: [] }],
+  listEntries: ['GET /entries', 'list', 200, { data: [] }],
   listEvents: ['GET /events', 'list', 200, { next_after: 0, data: [], has_more: false }],
   getEvent: ['GET /events/{id}', 'call', 200, { id: '', type: '', sequence: 0 }],
   createWebhookEndpoint: ['POST /webhook-endpoints', 'send', 201, { id: '', batch: 0, status: '' }],

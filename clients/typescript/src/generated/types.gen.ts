@@ -2206,6 +2206,107 @@ export type CustomerCreditPage = {
     next_cursor: string | null;
 };
 
+export type CustomerEntry = {
+    /**
+     * Number in the statement, from 1 without gaps.
+     */
+    seq: number;
+    /**
+     * `debt` and `repay` change the debt, all others change the balance.
+     */
+    kind: EntryKind;
+    /**
+     * Signed amount.
+     */
+    amount: string;
+    /**
+     * Balance after this entry: what is available, pending and held, and what has expired and is not yet written off.
+     */
+    balance: string;
+    /**
+     * Debt after this entry.
+     */
+    debt: string;
+    /**
+     * The order that the entry belongs to, if any.
+     */
+    order_id: string | null;
+    /**
+     * Your ID of that order.
+     */
+    order_external_id: string | null;
+    /**
+     * When that order was sold, if it arrived with its `sold_at`.
+     */
+    sold_at: string | null;
+    /**
+     * The refund that the entry belongs to, if any. An `expire` belongs to none, also if a refund writes it.
+     */
+    refund_id: string | null;
+    /**
+     * Your ID of that refund.
+     */
+    refund_external_id: string | null;
+    /**
+     * The debit that the entry belongs to, if any.
+     */
+    debit_id: string | null;
+    /**
+     * Your ID of that debit.
+     */
+    debit_external_id: string | null;
+    /**
+     * The credit that the entry changed; null if it changed the debt, and for several credits.
+     */
+    credit_id: string | null;
+    /**
+     * Where that credit comes from.
+     */
+    source: EntrySource | null;
+    /**
+     * The number of ledger entries: 1, unless `by=change`.
+     */
+    lines: number;
+    /**
+     * The grant that gave the customer this credit; null if an order earned it, or a refund made it as a new credit.
+     */
+    grant_id: string | null;
+    /**
+     * Your ID of that grant.
+     */
+    grant_external_id: string | null;
+    /**
+     * The reason of a grant or a debit, on its own entries.
+     */
+    reason: string | null;
+    /**
+     * When the entry took effect. For an expiry, this can be earlier than `created_at`.
+     */
+    effective_at: string;
+    created_at: string;
+    /**
+     * Who did it; null for what a date does.
+     */
+    by: By | null;
+    /**
+     * Where it happened; null if that is not known.
+     */
+    store: string | null;
+    wallet_id: string;
+    /**
+     * The taxpayer number; a UUID in its place for a customer who was erased.
+     */
+    document: string;
+};
+
+export type CustomerEntryPage = {
+    data: Array<CustomerEntry>;
+    /**
+     * The `cursor` for the next page; null on the last page.
+     */
+    next_cursor: string | null;
+};
+
 export type CreatedToRedeem = {
     /**
      * Amount held for this order.
@@ -8695,6 +8796,78 @@ export type ListCreditsResponses = {
 };
 
 export type ListCreditsResponse = ListCreditsResponses[keyof ListCreditsResponses];
+
+export type ListEntriesData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Maximum number of elements, 1 to 100. Default: 20.
+         */
+        limit?: number;
+        /**
+         * `pt-BR`: CSV for spreadsheets in Brazil, with semicolons, decimal commas and days such as 30/11/2026.
+         */
+        csv?: 'pt-BR';
+        /**
+         * Created at this instant or later.
+         */
+        created_from?: string;
+        /**
+         * Created before this instant.
+         */
+        created_to?: string;
+        /**
+         * One or more kinds, separated by commas.
+         */
+        kind?: Array<'earn' | 'grant' | 'redeem' | 'return' | 'take_back' | 'void' | 'debit' | 'expire' | 'move_out' | 'move_in' | 'debt' | 'repay'>;
+        /**
+         * Where it happened.
+         */
+        store?: string;
+        /**
+         * The `next_cursor` of the previous page.
+         */
+        cursor?: string;
+    };
+    url: '/entries';
+};
+
+export type ListEntriesErrors = {
+    /**
+     * `malformed_request`: The request is not valid HTTP
+     *
+     * `malformed_json`: The request body is not valid JSON
+     *
+     * `validation_failed`: The request is not valid
+     */
+    400: ({
+        code: 'malformed_request';
+    } & MalformedRequestProblem) | ({
+        code: 'malformed_json';
+    } & MalformedJsonProblem) | ({
+        code: 'validation_failed';
+    } & ValidationFailedProblem);
+    /**
+     * `forbidden`: The API user does not have the permission for this
+     */
+    403: ForbiddenProblem;
+    /**
+     * What every operation can return: one example per code
+     */
+    default: Problem;
+};
+
+export type ListEntriesError = ListEntriesErrors[keyof ListEntriesErrors];
+
+export type ListEntriesResponses = {
+    /**
+     * OK
+     */
+    200: CustomerEntryPage;
+};
+
+export type ListEntriesResponse = ListEntriesResponses[keyof ListEntriesResponses];
 
 export type ListEventsData = {
     body?: never;
