@@ -1,9 +1,11 @@
+import { awaitCampaign, campaignDates, changeCampaign, createCampaign, deleteCampaign } from './campaign-operations.js';
+import { endCampaign, readCampaigns, readPolicy } from './campaign-operations.js';
 import { inEitherForm } from './content.js';
 import { debitCashback, readDebits, repeatDebit, voidDebit } from './debits.js';
 import { Dice } from './dice.js';
 import { count } from './expected.js';
 import { freezeWallet } from './freezing.js';
-import { grantCashback, quote, readGrant, readPolicy, repeatGrant, voidGrant } from './grants.js';
+import { grantCashback, quote, readGrant, repeatGrant, voidGrant } from './grants.js';
 import { amendOrder, cancelOrder, changeCustomer, completeOrder } from './order-operations.js';
 import { createOrder, holdCashback, earn, holdLong, recreateOrder, resell, sell, spend } from './order-operations.js';
 import { listOrders, readOrder, readRefunds, readWallet } from './reads.js';
@@ -76,6 +78,11 @@ const CHAINS: [number, ...Operation[]][] = [
   [2, grantCashback, createOrder, holdCashback, freezeWallet, passTime, completeOrder, freezeWallet],
   [2, freezeWallet, sell, changeCustomer, refundOrder, voidRefund, grantCashback, debitCashback, freezeWallet],
   [1, sell, refundOrder, freezeWallet, quote, voidRefund, changeCustomer, freezeWallet],
+  // Campaigns run, change and end, between orders and sales that arrive late.
+  [3, createCampaign, awaitCampaign, sell, createOrder, changeCampaign, sell, awaitCampaign, completeOrder, sell],
+  [3, createCampaign, awaitCampaign, earn, endCampaign, quote, passTime, sell, sell],
+  [2, createCampaign, changeCampaign, readPolicy, awaitCampaign, changeCampaign, changeCampaign, readPolicy, sell],
+  [1, createCampaign, createCampaign, changeCampaign, deleteCampaign, readCampaigns],
   [5, createOrder],
   [4, grantCashback],
   [7, holdCashback],
@@ -106,6 +113,10 @@ const CHAINS: [number, ...Operation[]][] = [
   [1, readDebits],
   [1, readPolicy],
   [1, changePolicy],
+  [1, createCampaign],
+  [1, endCampaign],
+  [1, deleteCampaign],
+  [1, readCampaigns],
 ];
 const WEIGHTED = CHAINS.flatMap(([weight, ...chain]) => Array<Operation[]>(weight).fill(chain));
 /** The operations that are mostly refused without an order that is pending or expired. */
@@ -123,6 +134,7 @@ const NEEDS_NO_ORDER = new Set<Operation>([
   repeatDebit,
   voidDebit,
   freezeWallet,
+  ...[createCampaign, changeCampaign, endCampaign, deleteCampaign, awaitCampaign, readCampaigns],
 ]);
 /** Those that make credits. */
 const EARNS = new Set<Operation>([grantCashback, completeOrder, sell, resell, earn, spend]);
@@ -156,7 +168,8 @@ async function passTime(shop: Shop, dice: Dice): Promise<void> {
   const midnight = startOfDay(localDate(now + DAY, rules.timeZone), rules.timeZone);
   const dates = shop.sequence.shops.flatMap((one) => one.dates()).sort((a, b) => a - b);
   const steps = [1, 30_000, ...[1, 11, 31, 60 * (1 + dice.upTo(30)), 9 * 24 * 60].map((minutes) => minutes * MINUTE)];
-  const date = dice.pick([midnight, ...dates.slice(0, 3), ...shop.heldUntil()]) + dice.pick([0, -1, 1]);
+  const date =
+    dice.pick([midnight, ...dates.slice(0, 3), ...shop.heldUntil(), ...campaignDates(shop)]) + dice.pick([0, -1, 1]);
   const target = dice.once(2) ? now + dice.pick(steps) : date;
   await shop.sequence.pass(Math.max(target - now, 0), dice.once(2));
 }
