@@ -13,19 +13,22 @@ type Rates = Rules['earnRates'];
 /** "The rates stay below the operator's `earn_rate_ceiling`, by default 20 %", and shares below 50 %. */
 const CEILINGS = { earnRate: 2000n, redeemShare: 5000n };
 
+const rarely = (dice: Dice, above: bigint, rates: bigint[]): bigint => (dice.once(12) ? above : dice.pick(rates));
+const aRate = (dice: Dice, ...rates: bigint[]): bigint => rarely(dice, CEILINGS.earnRate + 1n, rates);
+
 const CHOICES: ((dice: Dice) => Changes)[] = [
-  (dice) => ({ earnRate: dice.pick([1000n, 0n, 725n, 2000n, 1000n, 2001n]) }),
+  (dice) => ({ earnRate: aRate(dice, 1000n, 0n, 725n, 2000n) }),
   (dice) => ({ earnRate: 1000n, earnRates: dice.pick<Rates>([{}, { pix: 1200n }, { card: 0n, boleto: 2000n }]) }),
-  (dice) => ({ earnRates: dice.pick<Rates>([{ pix: 1500n }, {}, { card: 2001n }]) }),
+  (dice) => ({ earnRates: dice.pick<Rates>([{ pix: aRate(dice, 1500n) }, {}]) }),
   (dice) => ({ earnMinimumTotal: dice.pick([10_000n, 10_001n, 0n]) }),
   (dice) => ({ earnMaximum: dice.pick([300n, 5000n, null]) }),
-  (dice) => ({ earnRateMaximum: dice.pick([2000n, 500n, null, 2001n]) }),
-  (dice) => ({ redeemShare: dice.pick([1000n, 5000n, 2500n, 5001n]) }),
+  (dice) => ({ earnRateMaximum: dice.pick([aRate(dice, 2000n, 500n), null]) }),
+  (dice) => ({ redeemShare: rarely(dice, CEILINGS.redeemShare + 1n, [1000n, 5000n, 2500n]) }),
   (dice) => ({ redeemMinimumTotal: dice.pick([0n, 5000n]) }),
   (dice) => ({ redeemMinimum: dice.pick([100n, 0n]) }),
-  (dice) => ({ releaseDays: dice.pick([3, 1, 0]) }),
+  (dice) => ({ releaseDays: dice.pick([3, 3, 1, 0]) }),
   (dice) => ({ validityDays: dice.pick([1, 5, 30]) }),
-  (dice) => ({ orderTtlMinutes: dice.pick([15, 60, 20_000]) }),
+  (dice) => ({ orderTtlMinutes: dice.pick([15, 60, 60, 20_000]) }),
 ];
 
 /** "An `earn_rate` without `earn_rates_by_payment_method` replaces those rates, too." */
@@ -229,11 +232,9 @@ export async function closeCampaigns(shop: Shop): Promise<void> {
   for (const campaign of open) await (campaign.hasBegun(shop.now) ? end(shop, campaign) : remove(shop, campaign));
 }
 
-/** When something begins or ends. */
-export const campaignDates = ({ campaigns, now }: Shop): number[] =>
-  campaigns
-    .flatMap(({ versions }) => versions.flatMap(({ beginsAt, endsAt }) => [beginsAt, endsAt]))
-    .filter((at) => at > now);
+/** When something begins or ends, or began or ended. */
+export const campaignDates = ({ campaigns }: Shop): number[] =>
+  campaigns.flatMap(({ versions }) => versions.flatMap(({ beginsAt, endsAt }) => [beginsAt, endsAt]));
 
 /** Counts what a sale has of a campaign. */
 export function countCampaign(shop: Shop, soldAt: number, isLate: boolean, then: Campaign | undefined): void {

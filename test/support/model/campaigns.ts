@@ -113,15 +113,16 @@ export class Campaign {
     return { id: this.id || anId, name: this.name, from, through };
   }
 
+  /** What is announced. Of one that changes within its last seconds, the documents do not say when it begins. */
   upcomingView(): object {
-    const { changes } = this.latest.content;
-    return { ...this.daysView(), begins_at: instant(this.versions[0]!.beginsAt), rules: rulesView(changes) };
+    const beginnings = [this.versions[0]!, this.latest].map(({ beginsAt }) => instant(beginsAt));
+    return { ...this.daysView(), begins_at: oneOf(...beginnings), rules: rulesView(this.latest.content.changes) };
   }
 
   view(now: number): object {
     const [first, latest] = [this.versions[0]!, this.latest];
     return {
-      ...this.upcomingView(),
+      ...{ ...this.upcomingView(), begins_at: instant(first.beginsAt) },
       status: this.isOver(now) ? 'over' : first.beginsAt <= now ? 'running' : 'upcoming',
       ...{ ends_at: instant(latest.endsAt), ended_by: this.endedBy },
       // Of one that was changed before it began, the documents do not say which.

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Answer } from '../client.js';
-import { countCampaign } from './campaign-operations.js';
+import { campaignDates, countCampaign } from './campaign-operations.js';
 import type { InForce } from './campaigns.js';
 import { type Content, contentBody, contentRefusals, differingMembers, exceedsTotal } from './content.js';
 import { randomContent, randomPayments, randomStore, REPEATED_DIGITS } from './content.js';
@@ -32,12 +32,14 @@ const optional = <T>(value: T | undefined, write: (value: T) => unknown): unknow
   value === undefined ? undefined : write(value);
 
 /** When a sale was made, and the rules for it: "the rules and the campaign of that instant decide". */
-export function randomSale(shop: Shop, dice: Dice): Sale & { lateAt?: number | undefined } {
+export function randomSale(shop: Shop, dice: Dice, isLate = dice.once(3)): Sale & { lateAt?: number | undefined } {
   const { now, inForce } = shop;
-  if (!dice.once(3)) return { inForce };
+  if (!isLate) return { inForce };
   const { lateSaleDays: days } = inForce.base;
   const late = days === 0 ? [] : [300_001, 3_600_000, DAY, days * DAY, days * DAY - dice.upTo(DAY)];
-  const soldAt = now - dice.pick([0, 300_000, -300_000, ...late, ...late]);
+  const dates = campaignDates(shop).flatMap((at) => [now - at + 1, now - at]);
+  const past = dates.filter((ms) => ms > 0 && ms <= Math.max(days * DAY, 300_000));
+  const soldAt = now - dice.pick([0, 300_000, -300_000, ...late, ...late, ...past.slice(-6)]);
   const at = lateAt(soldAt, now);
   const then = shop.inForceAt(at ?? Math.min(soldAt, now), at !== undefined);
   if (then.base !== inForce.base) count('a late sale has rules that have changed since');
@@ -96,6 +98,7 @@ function keep(shop: Shop, order: Order, answer: Answer | undefined): void {
   order.id = answer.body.id;
   shop.orders.push(order);
   if (order.isZero) count('an order of 0.00 is created');
+  if (order.campaign) count('an order has a campaign');
   shop.expectSame(`/orders/${order.id}`, answer.headers.get('location'), 'Location');
 }
 
@@ -108,13 +111,13 @@ export async function createOrder(shop: Shop, dice: Dice): Promise<void> {
 /** "created and completed in one transaction, or nothing is" */
 export async function sell(shop: Shop, dice: Dice): Promise<void> {
   const unknown = dice.once(20) && { tip: '1.00' };
-  await sellNew(
-    shop,
-    dice,
-    newOrder(shop, dice, unknown && 'complete/tip', randomSale(shop, dice)),
-    undefined,
-    unknown,
-  );
+  const order = newOrder(shop, dice, unknown && 'complete/tip', randomSale(shop, dice));
+  await sellNew(shop, dice, order, undefined, unknown);
+}
+
+/** A sale in one request that says when it was made. */
+export async function sellLate(shop: Shop, dice: Dice): Promise<void> {
+  await sellNew(shop, dice, newOrder(shop, dice, false, randomSale(shop, dice, true)));
 }
 
 async function sellNew(

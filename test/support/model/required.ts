@@ -67,6 +67,7 @@ const STATES = [
   'a change of a campaign is changed again',
   'a campaign of an open order changes',
   'a campaign is ended',
+  'an order has a campaign',
   'the policy is that of a campaign',
   'the policy announces a campaign',
   'a sale of just before has a campaign that is over',

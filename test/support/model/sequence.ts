@@ -7,7 +7,17 @@ import { count } from './expected.js';
 import { freezeWallet } from './freezing.js';
 import { grantCashback, quote, readGrant, repeatGrant, voidGrant } from './grants.js';
 import { amendOrder, cancelOrder, changeCustomer, completeOrder } from './order-operations.js';
-import { createOrder, holdCashback, earn, holdLong, recreateOrder, resell, sell, spend } from './order-operations.js';
+import {
+  createOrder,
+  holdCashback,
+  earn,
+  holdLong,
+  recreateOrder,
+  resell,
+  sell,
+  sellLate,
+  spend,
+} from './order-operations.js';
 import { listOrders, readOrder, readRefunds, readWallet } from './reads.js';
 import { refundItems, refundOrder, repeatRefund } from './refund-operations.js';
 import { voidRefund } from './refund-voids.js';
@@ -79,10 +89,12 @@ const CHAINS: [number, ...Operation[]][] = [
   [2, freezeWallet, sell, changeCustomer, refundOrder, voidRefund, grantCashback, debitCashback, freezeWallet],
   [1, sell, refundOrder, freezeWallet, quote, voidRefund, changeCustomer, freezeWallet],
   // Campaigns run, change and end, between orders and sales that arrive late.
-  [3, createCampaign, awaitCampaign, sell, createOrder, changeCampaign, sell, awaitCampaign, completeOrder, sell],
-  [3, createCampaign, awaitCampaign, earn, endCampaign, quote, passTime, sell, sell],
-  [2, createCampaign, changeCampaign, readPolicy, awaitCampaign, changeCampaign, changeCampaign, readPolicy, sell],
-  [1, createCampaign, createCampaign, changeCampaign, deleteCampaign, readCampaigns],
+  [4, createCampaign, awaitCampaign, sell, createOrder, changeCampaign, sell, awaitCampaign, completeOrder, sellLate],
+  [4, createCampaign, awaitCampaign, changeCampaign, awaitCampaign, sellLate, passTime, sellLate],
+  [4, createCampaign, awaitCampaign, earn, endCampaign, quote, passTime, sellLate, sellLate],
+  [3, createCampaign, changeCampaign, readPolicy, awaitCampaign, changeCampaign, changeCampaign, readPolicy, sell],
+  [3, createCampaign, createCampaign, changeCampaign, deleteCampaign, readCampaigns],
+  [2, createCampaign, awaitCampaign, readPolicy, endCampaign, changeCampaign, deleteCampaign, passTime, changeCampaign],
   [5, createOrder],
   [4, grantCashback],
   [7, holdCashback],
@@ -129,7 +141,7 @@ const NEEDS_NO_ORDER = new Set<Operation>([
   changePolicy,
   repeatGrant,
   voidGrant,
-  ...[sell, earn, spend],
+  ...[sell, sellLate, earn, spend],
   debitCashback,
   repeatDebit,
   voidDebit,
@@ -137,7 +149,7 @@ const NEEDS_NO_ORDER = new Set<Operation>([
   ...[createCampaign, changeCampaign, endCampaign, deleteCampaign, awaitCampaign, readCampaigns],
 ]);
 /** Those that make credits. */
-const EARNS = new Set<Operation>([grantCashback, completeOrder, sell, resell, earn, spend]);
+const EARNS = new Set<Operation>([grantCashback, completeOrder, sell, sellLate, resell, earn, spend]);
 
 /** Runs a chain that the numbers describe, then compares a wallet. */
 export async function runChain(sequence: Sequence, numbers: number[]): Promise<void> {
@@ -169,7 +181,8 @@ async function passTime(shop: Shop, dice: Dice): Promise<void> {
   const dates = shop.sequence.shops.flatMap((one) => one.dates()).sort((a, b) => a - b);
   const steps = [1, 30_000, ...[1, 11, 31, 60 * (1 + dice.upTo(30)), 9 * 24 * 60].map((minutes) => minutes * MINUTE)];
   const date =
-    dice.pick([midnight, ...dates.slice(0, 3), ...shop.heldUntil(), ...campaignDates(shop)]) + dice.pick([0, -1, 1]);
+    dice.pick([midnight, ...dates.slice(0, 3), ...shop.heldUntil(), ...campaignDates(shop).filter((at) => at > now)]) +
+    dice.pick([0, -1, 1]);
   const target = dice.once(2) ? now + dice.pick(steps) : date;
   await shop.sequence.pass(Math.max(target - now, 0), dice.once(2));
 }
