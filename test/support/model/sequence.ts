@@ -90,8 +90,8 @@ const CHAINS: [number, ...Operation[]][] = [
   [1, sell, refundOrder, freezeWallet, quote, voidRefund, changeCustomer, freezeWallet],
   // Campaigns run, change and end, between orders and sales that arrive late.
   [4, createCampaign, awaitCampaign, sell, createOrder, changeCampaign, sell, awaitCampaign, completeOrder, sellLate],
-  [4, createCampaign, awaitCampaign, changeCampaign, awaitCampaign, sellLate, passTime, sellLate],
-  [4, createCampaign, awaitCampaign, earn, endCampaign, quote, passTime, sellLate, sellLate],
+  [4, createCampaign, awaitCampaign, changeCampaign, awaitCampaign, passHours, sellLate, sellLate],
+  [4, createCampaign, awaitCampaign, earn, endCampaign, quote, passHours, sellLate, sellLate],
   [3, createCampaign, changeCampaign, readPolicy, awaitCampaign, changeCampaign, changeCampaign, readPolicy, sell],
   [3, createCampaign, createCampaign, changeCampaign, deleteCampaign, readCampaigns],
   [2, createCampaign, awaitCampaign, readPolicy, endCampaign, changeCampaign, deleteCampaign, passTime, changeCampaign],
@@ -135,7 +135,7 @@ const WEIGHTED = CHAINS.flatMap(([weight, ...chain]) => Array<Operation[]>(weigh
 const NEEDS_OPEN_ORDER = new Set<Operation>([holdCashback, holdLong, completeOrder, amendOrder]);
 const NEEDS_NO_ORDER = new Set<Operation>([
   grantCashback,
-  passTime,
+  ...[passTime, passHours],
   quote,
   readPolicy,
   changePolicy,
@@ -172,6 +172,11 @@ async function changePolicy(shop: Shop, dice: Dice): Promise<void> {
   const earnRate = dice.pick([0n, 100n, 500n, 10_000n]);
   if (shop.orders.some(({ isOpen }) => isOpen)) count('the policy changes while an order is open');
   await shop.changePolicy(earnRate, dice.pick([3000n, 5000n, 10_000n]));
+}
+
+/** Lets so much time pass that a sale from before arrives late. */
+async function passHours(shop: Shop, dice: Dice): Promise<void> {
+  await shop.sequence.pass(dice.pick([6, 60, 20 * 60]) * MINUTE, dice.once(2));
 }
 
 /** Lets time pass: a little, to exactly a date at which something happens, to a millisecond before or after it. */
