@@ -39,7 +39,8 @@ export function randomSale(shop: Shop, dice: Dice, isLate = dice.once(3)): Sale 
   const late = days === 0 ? [] : [300_001, 3_600_000, DAY, days * DAY, days * DAY - dice.upTo(DAY)];
   const dates = campaignDates(shop).flatMap((at) => [now - at + 1, now - at]);
   const past = dates.filter((ms) => ms > 0 && ms <= Math.max(days * DAY, 300_000));
-  const soldAt = now - dice.pick([0, 300_000, -300_000, ...late, ...late, ...past.slice(-6)]);
+  const usual = [0, 300_000, -300_000, ...late, ...late];
+  const soldAt = now - dice.pick(past.length > 0 && dice.once(2) ? past.slice(-6) : usual);
   const at = lateAt(soldAt, now);
   const then = shop.inForceAt(at ?? Math.min(soldAt, now), at !== undefined);
   if (then.base !== inForce.base) count('a late sale has rules that have changed since');
