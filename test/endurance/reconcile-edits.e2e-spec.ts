@@ -13,11 +13,15 @@ import {
   SUM_EDITS,
 } from '../support/tampering/ledger-edits.js';
 import { FEED_EDITS } from '../support/tampering/feed-edits.js';
+import { CAMPAIGN_EDITS, RULE_EDITS, UNNOTICED_RULE_EDITS } from '../support/tampering/rule-edits.js';
 import { makeScenes, type Scenes } from '../support/tampering/scenes.js';
 import { UNKNOWN } from '../support/tampering/statements.js';
 import { useService } from '../support/use-service.js';
 
 const TABLES = [
+  'merchants',
+  'policy_bases',
+  'policy_versions',
   'wallets',
   'orders',
   'refunds',
@@ -51,6 +55,7 @@ const EDITS = Object.entries({
   'a debit': DEBIT_EDITS,
   'a ledger entry': ENTRY_EDITS,
   'the sums by day': SUM_EDITS,
+  'the rules': RULE_EDITS,
 }).flatMap(([row, edits]) => edits.map((edit) => [row, ...edit] as const));
 
 describe('reconcile after an edit of a row', () => {
@@ -106,6 +111,12 @@ describe('reconcile after an edit of a row', () => {
     await tamper(sql);
     const found = (await findingsOf(service)).map((finding) => finding.invariant);
     expect(found).toContainEqual(expect.stringContaining(invariant));
+  });
+
+  it.each(CAMPAIGN_EDITS)('reconcile finds the edit of a campaign: %s', async (_title, sql, rows) => {
+    await tamper(sql, rows);
+    const found = (await findingsOf(service)).map(({ invariant }) => invariant);
+    expect(found).toContainEqual(expect.stringContaining('an order has a campaign of its merchant'));
   });
 
   it('reconcile finds a debt beside cashback that could repay it, although all sums agree', async () => {
@@ -208,7 +219,7 @@ describe('reconcile after an edit of a row', () => {
     expect(found).toContainEqual(expect.stringContaining('each version of an order'));
   });
 
-  it.each(UNNOTICED_EDITS)('reconcile cannot find %s', async (_title, sql) => {
+  it.each([...UNNOTICED_EDITS, ...UNNOTICED_RULE_EDITS])('reconcile cannot find %s', async (_title, sql) => {
     await tamper(sql);
     await expectInvariants(service);
   });

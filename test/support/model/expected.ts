@@ -71,6 +71,7 @@ const PROBLEMS = {
   not_found: [404, 'fix_request'],
   external_id_conflict: [409, 'read_existing'],
   invalid_transition: [409, 'read_order'],
+  campaign_status_conflict: [409, 'fix_request'],
   cashback_held: [409, 'read_existing'],
   redemption_lapsed: [409, 'fix_request'],
   redemption_no_longer_available: [409, 'fix_request'],

@@ -1,9 +1,9 @@
 import { contentRefusals, randomContent, randomCurrency, randomStore, REPEATED_DIGITS } from './content.js';
 import type { Dice } from './dice.js';
-import { anId, count, invalid, oneOf, type Outcome, pointersTo, problem, share } from './expected.js';
+import { anId, count, invalid, oneOf, type Outcome, pointersTo, problem } from './expected.js';
 import { belowMinimum, limitsView, paymentsView, quotedToReceive } from './order.js';
 import { randomSale, REASONS } from './order-operations.js';
-import { grantValidity, maximumOf, type Rules, type Validity } from './rules.js';
+import { grantValidity, maximumOf, rulesView, type Validity } from './rules.js';
 import { requestOf, type Shop } from './shop.js';
 import { addDays, brl, cents, instant, localDate, startOfDay, sum } from './values.js';
 import type { By, Credit } from './wallet.js';
@@ -162,33 +162,11 @@ export async function readGrant(shop: Shop, dice: Dice): Promise<void> {
   await shop.send({ method: 'GET', path: `/grants/${grant.id}` }, { status: 200, body: grantView(shop, grant) });
 }
 
-export async function readPolicy(shop: Shop): Promise<void> {
-  const base = policyView(shop.rules);
-  const body = { ...base, version: shop.policyVersion, campaign: null, base, upcoming: [] };
-  await shop.send({ method: 'GET', path: '/policy' }, { status: 200, body });
-}
-
-function policyView(rules: Rules): object {
-  const rates = Object.entries(rules.earnRates).map(([id, rate]) => [id, share(rate)] as const);
-  return {
-    ...{ earn_rate: share(rules.earnRate), earn_rates_by_payment_method: Object.fromEntries(rates) },
-    ...{ earn_minimum_total: brl(rules.earnMinimumTotal) },
-    earn_maximum: rules.earnMaximum === null ? null : brl(rules.earnMaximum),
-    earn_rate_maximum: rules.earnRateMaximum === null ? null : share(rules.earnRateMaximum),
-    ...{ redeem_share: share(rules.redeemShare), redeem_minimum_total: brl(rules.redeemMinimumTotal) },
-    redeem_minimum: brl(rules.redeemMinimum),
-    ...{ release_days: rules.releaseDays, validity_days: rules.validityDays, time_zone: rules.timeZone },
-    ...{ order_ttl_minutes: rules.orderTtlMinutes, max_order_ttl_minutes: rules.maxOrderTtlMinutes },
-    ...{ grant_maximum: brl(rules.grantMaximum), grant_daily_maximum: brl(rules.grantDailyMaximum) },
-    ...{ document_check_digits: false, late_sale_days: rules.lateSaleDays },
-    ...{ earn_rate_ceiling: '0.20', redeem_share_ceiling: '0.50' },
-  };
-}
-
 /** "the `cashback`, `payment_methods` and `amount_to_pay` of such an order that holds `redeem`, and the `policy`" */
 export async function quote(shop: Shop, dice: Dice): Promise<void> {
   const { now } = shop;
-  const { soldAt, rules, lateAt } = randomSale(shop, dice);
+  const { soldAt, inForce, lateAt } = randomSale(shop, dice);
+  const { rules } = inForce;
   const document = dice.once(4) ? undefined : shop.aNewDocument(dice);
   const content = randomContent(dice);
   const { total, eligible_total, payment_methods, earn_amount } = content;
@@ -217,7 +195,7 @@ export async function quote(shop: Shop, dice: Dice): Promise<void> {
   const quoted = {
     cashback: { to_redeem: toRedeem || null, to_receive: quotedToReceive(rules, content, redeem, now, lateAt) },
     ...{ payment_methods: paymentsView(rules, content), amount_to_pay: brl(cents(total) - redeem) },
-    policy: policyView(rules),
+    policy: rulesView(rules),
   };
   const refusals = [
     ...contentRefusals(rules, content, document !== undefined && REPEATED_DIGITS.includes(document) && 'document'),

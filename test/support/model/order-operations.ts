@@ -1,5 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Answer } from '../client.js';
+import { campaignDates, countCampaign } from './campaign-operations.js';
+import type { InForce } from './campaigns.js';
 import { type Content, contentBody, contentRefusals, differingMembers, exceedsTotal } from './content.js';
 import { randomContent, randomPayments, randomStore, REPEATED_DIGITS } from './content.js';
 import type { Dice } from './dice.js';
@@ -23,24 +25,27 @@ function randomExpiry(shop: Shop, dice: Dice, ...own: number[]): number | undefi
 }
 
 /** "from 1 minute to the policy's `max_order_ttl_minutes` ahead" */
-const isAllowed = ({ now, rules }: Shop, expiresAt: number | undefined): boolean =>
-  expiresAt === undefined || (expiresAt >= now + MINUTE && expiresAt <= now + rules.maxOrderTtlMinutes * MINUTE);
+const isAllowed = ({ maxOrderTtlMinutes: minutes }: Rules, now: number, expiresAt: number | undefined): boolean =>
+  expiresAt === undefined || (expiresAt >= now + MINUTE && expiresAt <= now + minutes * MINUTE);
 
 const optional = <T>(value: T | undefined, write: (value: T) => unknown): unknown =>
   value === undefined ? undefined : write(value);
 
 /** When a sale was made, and the rules for it: "the rules and the campaign of that instant decide". */
-export function randomSale(shop: Shop, dice: Dice): { soldAt?: number; rules: Rules; lateAt?: number | undefined } {
-  const { now, rules } = shop;
-  if (!dice.once(3)) return { rules };
-  const { lateSaleDays: days } = rules;
+export function randomSale(shop: Shop, dice: Dice, isLate = dice.once(3)): Sale & { lateAt?: number | undefined } {
+  const { now, inForce } = shop;
+  if (!isLate) return { inForce };
+  const { lateSaleDays: days } = inForce.base;
   const late = days === 0 ? [] : [300_001, 3_600_000, DAY, days * DAY, days * DAY - dice.upTo(DAY)];
-  const soldAt = now - dice.pick([0, 300_000, -300_000, ...late, ...late]);
+  const dates = campaignDates(shop).flatMap((at) => [now - at + 1, now - at]);
+  const past = dates.filter((ms) => ms > 0 && ms <= Math.max(days * DAY, 300_000));
+  const usual = [0, 300_000, -300_000, ...late, ...late];
+  const soldAt = now - dice.pick(past.length > 0 && dice.once(2) ? past.slice(-6) : usual);
   const at = lateAt(soldAt, now);
-  if (at === undefined) return { soldAt, rules };
-  const then = shop.rulesAt(at);
-  if (then !== rules) count('a late sale has rules that have changed since');
-  return { soldAt, rules: then, lateAt: at };
+  const then = shop.inForceAt(at ?? Math.min(soldAt, now), at !== undefined);
+  if (then.base !== inForce.base) count('a late sale has rules that have changed since');
+  countCampaign(shop, soldAt, at !== undefined, then.campaign);
+  return { soldAt, inForce: then, lateAt: at };
 }
 
 function creation(dice: Dice, externalId: string, content: Content, document: string, expiresAt?: number): object {
@@ -48,7 +53,7 @@ function creation(dice: Dice, externalId: string, content: Content, document: st
   return { ...identity, ...contentBody(dice, content) };
 }
 
-type Sale = { soldAt?: number; rules: Rules };
+type Sale = { soldAt?: number; inForce: InForce };
 
 /** A new order, the body that creates it, and why it may be refused. */
 interface NewOrder {
@@ -60,18 +65,29 @@ interface NewOrder {
 /** @param wrong a member of the same request */
 function newOrder(shop: Shop, dice: Dice, wrong: string | false, sale: Sale = shop): NewOrder {
   const { now } = shop;
-  const { rules, soldAt } = sale;
+  const { inForce, soldAt } = sale;
+  const { rules } = inForce;
   const [first, content, requested] = [shop.aNewDocument(dice), randomContent(dice), randomExpiry(shop, dice)];
   // Beside a debt, often for the other customer: what that one earns can move, and repay it.
   const document = shop.wallet(first).debt > 0n && dice.once(2) ? shop.sequence.documents[1]! : first;
   const expiresAt = requested ?? now + rules.orderTtlMinutes * MINUTE;
   const externalId = shop.anExternalId();
-  const order = new Order(externalId, document, content, now, expiresAt, rules, shop.wallet(document), shop.by, soldAt);
+  const order = new Order(
+    externalId,
+    document,
+    content,
+    now,
+    expiresAt,
+    inForce,
+    shop.wallet(document),
+    shop.by,
+    soldAt,
+  );
   const currency = dice.once(30) && dice.pick(['USD', 'brl']);
   const body = { ...creation(dice, externalId, content, document, requested), ...(currency && { currency }) };
   if (soldAt !== undefined) Object.assign(body, { sold_at: instant(soldAt) });
   const names = [isRefused(document) && 'document', currency && 'currency', wrong];
-  const refusals = contentRefusals(rules, content, !isAllowed(shop, requested) && 'expires_at', ...names);
+  const refusals = contentRefusals(rules, content, !isAllowed(rules, now, requested) && 'expires_at', ...names);
   return { order, body, refusals };
 }
 
@@ -83,6 +99,7 @@ function keep(shop: Shop, order: Order, answer: Answer | undefined): void {
   order.id = answer.body.id;
   shop.orders.push(order);
   if (order.isZero) count('an order of 0.00 is created');
+  if (order.campaign) count('an order has a campaign');
   shop.expectSame(`/orders/${order.id}`, answer.headers.get('location'), 'Location');
 }
 
@@ -95,13 +112,13 @@ export async function createOrder(shop: Shop, dice: Dice): Promise<void> {
 /** "created and completed in one transaction, or nothing is" */
 export async function sell(shop: Shop, dice: Dice): Promise<void> {
   const unknown = dice.once(20) && { tip: '1.00' };
-  await sellNew(
-    shop,
-    dice,
-    newOrder(shop, dice, unknown && 'complete/tip', randomSale(shop, dice)),
-    undefined,
-    unknown,
-  );
+  const order = newOrder(shop, dice, unknown && 'complete/tip', randomSale(shop, dice));
+  await sellNew(shop, dice, order, undefined, unknown);
+}
+
+/** A sale in one request that says when it was made. */
+export async function sellLate(shop: Shop, dice: Dice): Promise<void> {
+  await sellNew(shop, dice, newOrder(shop, dice, false, randomSale(shop, dice, true)));
 }
 
 async function sellNew(
@@ -141,14 +158,14 @@ export async function spend(shop: Shop, dice: Dice): Promise<void> {
 }
 
 async function sellPlainly(shop: Shop, dice: Dice, amount: bigint, isSpent: boolean): Promise<void> {
-  const { now, rules } = shop;
+  const { now, inForce } = shop;
   const [document, total, externalId] = [shop.sequence.documents[0]!, brl(amount), shop.anExternalId()];
   const content: Content = {
     ...{ items: [{ id: 'sku-1', price: total, quantity: 1 }], total, eligible_total: total, payment_methods: [] },
     ...{ earn_amount: null, metadata: {}, store: randomStore(dice) },
   };
-  const expiresAt = now + rules.orderTtlMinutes * MINUTE;
-  const order = new Order(externalId, document, content, now, expiresAt, rules, shop.wallet(document), shop.by);
+  const expiresAt = now + inForce.rules.orderTtlMinutes * MINUTE;
+  const order = new Order(externalId, document, content, now, expiresAt, inForce, shop.wallet(document), shop.by);
   const body = creation(dice, externalId, content, document);
   await sellNew(shop, dice, { order, body, refusals: [] }, isSpent ? order.limits(now).maximum : 0n);
 }
@@ -278,12 +295,12 @@ async function hold(shop: Shop, dice: Dice, until?: number): Promise<void> {
   const isRepeated = isRenewal && until === undefined && dice.once(4);
   const random = isRepeated ? order.datedHold?.expiresAt : randomExpiry(shop, dice, order.expiresAt);
   const requested = until ?? random;
-  const isLate = isOpen && requested === order.expiresAt && !isAllowed(shop, requested);
+  const isLate = isOpen && requested === order.expiresAt && !isAllowed(order.rules, now, requested);
   const others = [maximum + 1n, dice.amountUpTo(maximum), lapsed, maximum / 2n];
   const amount = isLate ? held + lapsed : dice.pick([...Array<bigint>(6).fill(maximum), held, 0n, ...others]);
   const body = { amount: brl(amount), expires_at: optional(requested, instant) };
   const request = requestOf(dice, 'PUT', `/orders/${order.id}/redemption`, body);
-  const invalidExpiry = invalid(!isAllowed(shop, requested) && 'expires_at');
+  const invalidExpiry = invalid(!isAllowed(order.rules, now, requested) && 'expires_at');
   if (isLate) {
     // "The same request after its own `expires_at` returns the expired order". Of an `expires_at` that the order was
     // created with, that is not documented.
@@ -294,7 +311,7 @@ async function hold(shop: Shop, dice: Dice, until?: number): Promise<void> {
     return void (await shop.write(request, isRepetition ? [] : [same, invalidExpiry], () => same));
   }
   // "`expires_at` replaces the order's own. An expired order is renewed … (default: `order_ttl_minutes`)"
-  const expiresAt = requested ?? (isRenewal ? now + shop.rules.orderTtlMinutes * MINUTE : order.expiresAt);
+  const expiresAt = requested ?? (isRenewal ? now + order.rules.orderTtlMinutes * MINUTE : order.expiresAt);
   const happen = (): void => {
     if (isRenewal) count(amount > 0n ? 'an expired order is renewed with a hold' : 'an expired order is renewed');
     if (order.wallet.isFrozen && amount < held) count('a hold in a frozen wallet is lowered');

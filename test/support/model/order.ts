@@ -1,3 +1,4 @@
+import type { Campaign, InForce } from './campaigns.js';
 import type { Content } from './content.js';
 import { anId, type Check, inAnyOrder, type Outcome, pointersTo, problem, share } from './expected.js';
 import { type Amounts, type Earned, earnedValidity, maximumOf, rateOf } from './rules.js';
@@ -122,6 +123,8 @@ export class Order {
   /** Every content that the order has had, and its first expiry. */
   readonly carts: Cart[];
   readonly firstExpiresAt: number;
+  readonly rules: Rules;
+  readonly campaign: Campaign | undefined;
   /** The last request that held with an `expires_at`. */
   datedHold: { amount: bigint; expiresAt: number } | undefined;
 
@@ -131,12 +134,14 @@ export class Order {
     public content: Content,
     readonly createdAt: number,
     public expiresAt: number,
-    readonly rules: Rules,
+    /** The rules of its creation, and the campaign that they are from. */
+    inForce: InForce,
     public wallet: Wallet,
     readonly createdBy: By,
     /** When the sale in one request that made it was made, as that said. */
     readonly soldAt?: number,
   ) {
+    [this.rules, this.campaign] = [inForce.rules, inForce.campaign];
     [this.updatedAt, this.carts, this.firstExpiresAt] = [createdAt, [{ content, document }], expiresAt];
   }
 
@@ -267,7 +272,7 @@ export class Order {
       ...{ created_at: date(this.createdAt), completed_at: date(this.completedAt) },
       ...{ expires_at: date(this.expiresAt), cancelled_at: date(this.cancelledAt) },
       ...{ created_by: this.createdBy, completed_by: this.completedBy, cancelled_by: this.cancelledBy },
-      ...{ campaign_id: null, sold_at: date(this.soldAt) },
+      ...{ campaign_id: this.campaign?.id ?? null, sold_at: date(this.soldAt) },
       cancel_reason: this.cancelReason,
       ...{ customer_changed_at: date(this.move?.at), customer_changed_by: this.move?.by ?? null },
       customer_change_reason: this.move?.request.reason ?? null,

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { ALL_MERCHANTS } from '../../../src/platform/database/by-merchant.js';
+import { CampaignsService } from '../../../src/merchants/campaigns.service.js';
 import { MerchantsService } from '../../../src/merchants/merchants.service.js';
 import { AdminCommandLine } from '../admin.js';
 import { Client } from '../client.js';
@@ -9,13 +10,15 @@ import { FrozenClock } from '../clock.js';
 import { expectInvariants } from '../expectations.js';
 import { aCnpj, aDocument, logIn, PASSWORD } from '../factories.js';
 import { type Service, startService } from '../service.js';
+import { closeCampaigns } from './campaign-operations.js';
+import type { Campaign } from './campaigns.js';
 import { seen } from './expected.js';
 import { expectMonthsToClose } from './months.js';
 import { missing } from './required.js';
 import { policies, policyArguments, type Rules } from './rules.js';
 import { runChain } from './sequence.js';
 import { Sequence } from './shop.js';
-import { DAY, localDate, min } from './values.js';
+import { DAY, localDate, min, MINUTE } from './values.js';
 import { rowsOf } from '../wallets.js';
 import type { By } from './wallet.js';
 
@@ -48,6 +51,8 @@ export interface ModelMerchant {
   rules: Rules;
   /** All of its rules, with when they began to hold. */
   history: { at: number; rules: Rules }[];
+  /** Those of earlier sequences. */
+  campaigns: Campaign[];
   users: ModelUser[];
   grantedToday: GrantedToday;
   /** Changes the earn rate and the share that can be redeemed. */
@@ -159,11 +164,16 @@ export function testModel({ sequences: count, isWhole }: { sequences: number; is
     const sequence = new Sequence(clock, chosen, [aDocument(), aCnpj()]);
     try {
       for (const numbers of operations) await runChain(sequence, numbers);
-      await sequence.pass(0, true);
+      for (const shop of sequence.shops) await closeCampaigns(shop);
+      await sequence.pass(MINUTE, true);
       for (const shop of sequence.shops) for (const document of sequence.documents) await shop.compareWallet(document);
+    } catch (error) {
+      await abandon(running, chosen);
+      throw error;
     } finally {
       compared += sequence.compared;
       for (const { rules, set, name } of chosen) if (rules !== policies[name]) await set(policies[name]!);
+      for (const [at, { campaigns }] of chosen.entries()) campaigns.push(...sequence.shops[at]!.campaigns);
     }
     if (operations.length > 20 || sequences % 10 === 0) {
       await expectInvariants(service);
@@ -187,6 +197,18 @@ export function testModel({ sequences: count, isWhole }: { sequences: number; is
     },
     isWhole ? (seconds + 300) * 1000 : 900_000,
   );
+}
+
+/** What a sequence that failed leaves must not reach another one: neither its campaigns nor late sales of its days. */
+async function abandon({ service, clock }: Running, merchants: ModelMerchant[]): Promise<void> {
+  const campaigns = service.app.get(CampaignsService);
+  for (const { id: merchant, users } of merchants) {
+    const by = users[0]!.by!.user_id;
+    const open = 'SELECT DISTINCT id FROM policy_versions WHERE merchant_id = ? AND ended_at IS NULL';
+    for (const { id } of await rowsOf<{ id: string }>(service, open, [merchant]))
+      await campaigns.end(merchant, id, by).catch(() => campaigns.remove(merchant, id));
+  }
+  clock.skip(9 * DAY);
 }
 
 /** Over HTTP, only dates do anything without a user: they expire cashback, and orders whose hold repays a debt. */
@@ -224,6 +246,7 @@ async function startMerchants(sequences: number): Promise<Running> {
     const merchant: ModelMerchant = {
       ...{ id, name, rules, users, grantedToday: new GrantedToday(clock, rules.timeZone) },
       history: [{ at: clock.ms, rules }],
+      campaigns: [],
       set: async (changed) => {
         // In this process, because the instance of another one would read it only after a second.
         const policy = { earnRateBps: Number(changed.earnRate), redeemShareBps: Number(changed.redeemShare) };

@@ -1,3 +1,4 @@
+import { share } from './expected.js';
 import { addDays, brl, cents, localDate, max, min, startOfDay, sum } from './values.js';
 
 /** The default policy of docs/cashback.md. Rates and shares are basis points. */
@@ -46,6 +47,57 @@ export function policyArguments(rules: Rules): string[] {
   };
   return [...Object.entries(values).flat().map(String), ...rates];
 }
+
+type View = (value: never) => unknown;
+const asIs: View = (value) => value;
+const moneyView = (amount: bigint | null): unknown => (amount === null ? null : brl(amount));
+const rateView = (rate: bigint | null): unknown => (rate === null ? null : share(rate));
+
+/** The members of each rule in responses: "Rates and shares are decimal strings: `"0.05"` is 5 %." */
+const MEMBERS: Record<keyof Rules, [name: string, view: View]> = {
+  earnRate: ['earn_rate', rateView],
+  earnRates: ['earn_rates_by_payment_method', (rates) => mapped(rates, rateView)],
+  earnMinimumTotal: ['earn_minimum_total', moneyView],
+  earnMaximum: ['earn_maximum', moneyView],
+  earnRateMaximum: ['earn_rate_maximum', rateView],
+  redeemShare: ['redeem_share', rateView],
+  redeemMinimumTotal: ['redeem_minimum_total', moneyView],
+  redeemMinimum: ['redeem_minimum', moneyView],
+  releaseDays: ['release_days', asIs],
+  validityDays: ['validity_days', asIs],
+  timeZone: ['time_zone', asIs],
+  orderTtlMinutes: ['order_ttl_minutes', asIs],
+  maxOrderTtlMinutes: ['max_order_ttl_minutes', asIs],
+  grantMaximum: ['grant_maximum', moneyView],
+  grantDailyMaximum: ['grant_daily_maximum', moneyView],
+  lateSaleDays: ['late_sale_days', asIs],
+};
+
+/** What no policy of the model changes. */
+const FIXED = { document_check_digits: false, earn_rate_ceiling: '0.20', redeem_share_ceiling: '0.50' };
+
+/** Rules as responses have them: all of a policy, or what is different in a campaign. */
+export function rulesView(rules: Partial<Rules>): object {
+  const shown = Object.entries(rules).map(([rule, value]) => {
+    const [name, view] = MEMBERS[rule as keyof Rules];
+    return [name, view(value as never)] as const;
+  });
+  return { ...Object.fromEntries(shown), ...('timeZone' in rules && FIXED) };
+}
+
+/** What is different in a campaign, as a request has it. */
+export function rulesBody(changes: Partial<Rules>): object {
+  const rate = (value: bigint): string => String(Number(value) / 10_000);
+  const sent = Object.entries(changes).map(([rule, value]) => {
+    const [name, view] = MEMBERS[rule as keyof Rules];
+    if (view === rateView) return [name, value === null ? null : rate(value as bigint)] as const;
+    return [name, rule === 'earnRates' ? mapped(value as Rules['earnRates'], rate) : view(value as never)] as const;
+  });
+  return Object.fromEntries(sent);
+}
+
+const mapped = (rates: Rules['earnRates'], view: (rate: bigint) => unknown): object =>
+  Object.fromEntries(Object.entries(rates).map(([id, rate]) => [id, view(rate)]));
 
 /** What an order costs, as responses say it: with all members, and with two decimals. */
 export interface Amounts {

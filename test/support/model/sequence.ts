@@ -1,11 +1,23 @@
+import { awaitCampaign, campaignDates, changeCampaign, createCampaign, deleteCampaign } from './campaign-operations.js';
+import { endCampaign, readCampaigns, readPolicy } from './campaign-operations.js';
 import { inEitherForm } from './content.js';
 import { debitCashback, readDebits, repeatDebit, voidDebit } from './debits.js';
 import { Dice } from './dice.js';
 import { count } from './expected.js';
 import { freezeWallet } from './freezing.js';
-import { grantCashback, quote, readGrant, readPolicy, repeatGrant, voidGrant } from './grants.js';
+import { grantCashback, quote, readGrant, repeatGrant, voidGrant } from './grants.js';
 import { amendOrder, cancelOrder, changeCustomer, completeOrder } from './order-operations.js';
-import { createOrder, holdCashback, earn, holdLong, recreateOrder, resell, sell, spend } from './order-operations.js';
+import {
+  createOrder,
+  holdCashback,
+  earn,
+  holdLong,
+  recreateOrder,
+  resell,
+  sell,
+  sellLate,
+  spend,
+} from './order-operations.js';
 import { listOrders, readOrder, readRefunds, readWallet } from './reads.js';
 import { refundItems, refundOrder, repeatRefund } from './refund-operations.js';
 import { voidRefund } from './refund-voids.js';
@@ -76,6 +88,13 @@ const CHAINS: [number, ...Operation[]][] = [
   [2, grantCashback, createOrder, holdCashback, freezeWallet, passTime, completeOrder, freezeWallet],
   [2, freezeWallet, sell, changeCustomer, refundOrder, voidRefund, grantCashback, debitCashback, freezeWallet],
   [1, sell, refundOrder, freezeWallet, quote, voidRefund, changeCustomer, freezeWallet],
+  // Campaigns run, change and end, between orders and sales that arrive late.
+  [4, createCampaign, awaitCampaign, sell, createOrder, changeCampaign, sell, awaitCampaign, completeOrder, sellLate],
+  [4, createCampaign, awaitCampaign, changeCampaign, awaitCampaign, passHours, sellLate, sellLate],
+  [4, createCampaign, awaitCampaign, earn, endCampaign, quote, passHours, sellLate, sellLate],
+  [3, createCampaign, changeCampaign, readPolicy, awaitCampaign, changeCampaign, changeCampaign, readPolicy, sell],
+  [3, createCampaign, createCampaign, changeCampaign, deleteCampaign, readCampaigns],
+  [2, createCampaign, awaitCampaign, readPolicy, endCampaign, changeCampaign, deleteCampaign, passTime, changeCampaign],
   [5, createOrder],
   [4, grantCashback],
   [7, holdCashback],
@@ -106,26 +125,31 @@ const CHAINS: [number, ...Operation[]][] = [
   [1, readDebits],
   [1, readPolicy],
   [1, changePolicy],
+  [1, createCampaign],
+  [1, endCampaign],
+  [1, deleteCampaign],
+  [1, readCampaigns],
 ];
 const WEIGHTED = CHAINS.flatMap(([weight, ...chain]) => Array<Operation[]>(weight).fill(chain));
 /** The operations that are mostly refused without an order that is pending or expired. */
 const NEEDS_OPEN_ORDER = new Set<Operation>([holdCashback, holdLong, completeOrder, amendOrder]);
 const NEEDS_NO_ORDER = new Set<Operation>([
   grantCashback,
-  passTime,
+  ...[passTime, passHours],
   quote,
   readPolicy,
   changePolicy,
   repeatGrant,
   voidGrant,
-  ...[sell, earn, spend],
+  ...[sell, sellLate, earn, spend],
   debitCashback,
   repeatDebit,
   voidDebit,
   freezeWallet,
+  ...[createCampaign, changeCampaign, endCampaign, deleteCampaign, awaitCampaign, readCampaigns],
 ]);
 /** Those that make credits. */
-const EARNS = new Set<Operation>([grantCashback, completeOrder, sell, resell, earn, spend]);
+const EARNS = new Set<Operation>([grantCashback, completeOrder, sell, sellLate, resell, earn, spend]);
 
 /** Runs a chain that the numbers describe, then compares a wallet. */
 export async function runChain(sequence: Sequence, numbers: number[]): Promise<void> {
@@ -150,13 +174,20 @@ async function changePolicy(shop: Shop, dice: Dice): Promise<void> {
   await shop.changePolicy(earnRate, dice.pick([3000n, 5000n, 10_000n]));
 }
 
+/** Lets so much time pass that a sale from before arrives late. */
+async function passHours(shop: Shop, dice: Dice): Promise<void> {
+  await shop.sequence.pass(dice.pick([6, 60, 20 * 60]) * MINUTE, dice.once(2));
+}
+
 /** Lets time pass: a little, to exactly a date at which something happens, to a millisecond before or after it. */
 async function passTime(shop: Shop, dice: Dice): Promise<void> {
   const { now, rules } = shop;
   const midnight = startOfDay(localDate(now + DAY, rules.timeZone), rules.timeZone);
   const dates = shop.sequence.shops.flatMap((one) => one.dates()).sort((a, b) => a - b);
   const steps = [1, 30_000, ...[1, 11, 31, 60 * (1 + dice.upTo(30)), 9 * 24 * 60].map((minutes) => minutes * MINUTE)];
-  const date = dice.pick([midnight, ...dates.slice(0, 3), ...shop.heldUntil()]) + dice.pick([0, -1, 1]);
+  const date =
+    dice.pick([midnight, ...dates.slice(0, 3), ...shop.heldUntil(), ...campaignDates(shop).filter((at) => at > now)]) +
+    dice.pick([0, -1, 1]);
   const target = dice.once(2) ? now + dice.pick(steps) : date;
   await shop.sequence.pass(Math.max(target - now, 0), dice.once(2));
 }

@@ -1,5 +1,6 @@
 import type { Answer } from '../client.js';
 import type { FrozenClock } from '../clock.js';
+import { type Campaign, type InForce, inForceAt } from './campaigns.js';
 import { inAnyForm, REPEATED_DIGITS } from './content.js';
 import type { Debit } from './debits.js';
 import { anId, anything, count, differences, oneOf, type Outcome, outcomeDifferences, problem } from './expected.js';
@@ -12,7 +13,7 @@ import { brl, instant, localDate, sum } from './values.js';
 import { type By, type Credit, Wallet } from './wallet.js';
 
 export interface Request {
-  method: 'GET' | 'POST' | 'PUT';
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   path: string;
   body?: unknown;
   ifMatch?: string | undefined;
@@ -80,6 +81,7 @@ export class Sequence {
 
 /** One merchant, what it has done in a sequence, and what it should see. */
 export class Shop {
+  readonly campaigns: Campaign[] = [];
   readonly orders: Order[] = [];
   readonly grants: Grant[] = [];
   readonly debits: Debit[] = [];
@@ -98,7 +100,17 @@ export class Shop {
     return this.merchant.name;
   }
 
+  /** What holds now: "An order keeps the policy of its creation." */
+  get inForce(): InForce {
+    return this.inForceAt(this.now);
+  }
+
   get rules(): Rules {
+    return this.inForce.rules;
+  }
+
+  /** The rules without a campaign. */
+  get base(): Rules {
     return this.merchant.rules;
   }
 
@@ -110,10 +122,15 @@ export class Shop {
     return this.merchant.history.length;
   }
 
-  /** The rules as they stood at an instant. */
-  rulesAt(at: number): Rules {
-    const { history } = this.merchant;
-    return (history.findLast((one) => one.at <= at) ?? history[0]!).rules;
+  /**
+   * The rules as they stood at an instant, and the campaign that they are from, maybe one of an earlier sequence.
+   *
+   * @param isLate whether also the base is that of the instant
+   */
+  inForceAt(at: number, isLate = false): InForce {
+    const { history, campaigns, rules } = this.merchant;
+    const base = isLate ? (history.findLast((one) => one.at <= at) ?? history[0]!).rules : rules;
+    return inForceAt([...campaigns, ...this.campaigns], base, at);
   }
 
   get #user(): ModelUser {
@@ -196,9 +213,9 @@ export class Shop {
     return held.map(({ expiresAt }) => expiresAt).filter((at) => at > this.now);
   }
 
-  /** Changes the policy: "An order keeps the policy of its creation." */
+  /** Changes the rules that hold without a campaign. */
   async changePolicy(earnRate: bigint, redeemShare: bigint): Promise<void> {
-    await this.merchant.set({ ...this.rules, earnRate, redeemShare });
+    await this.merchant.set({ ...this.base, earnRate, redeemShare });
     this.sequence.record(`${this.name} has an earn rate of ${earnRate} and redeems ${redeemShare}`);
   }
 

@@ -54,8 +54,12 @@ export const ACCEPTED: Hole[] = [
     reason: 'a date does this; an operation on the same day announces nothing earlier',
   },
   {
-    what: /^(cashback\.expired|wallet\.debt_changed) by (void|create|debit|freeze|unfreeze)$/,
-    reason: 'a void and a debit take only what can still be spent, and creating and freezing move no cashback',
+    what: /^(cashback\.expired|wallet\.debt_changed) by (void|create|debit|freeze|unfreeze|(change |end )?campaign)$/,
+    reason: 'a void and a debit take only what can still be spent, and the others move no cashback',
+  },
+  {
+    what: /^(change |end )?campaign while the wallet is frozen$/,
+    reason: 'a campaign is of all customers',
   },
   {
     what: /^cashback\.expired by (grant|refund|change_customer|void_refund|void debit)$/,

@@ -15,6 +15,9 @@ import { rowText, type Scenario } from './table.js';
 /** What an event of a date has as `by`, also if a request comes before the sweep. */
 const OF_DATES = ['order.expired', 'cashback.available', 'cashback.expiring', 'cashback.expired'];
 
+/** What changes rules, not cashback. */
+const OF_RULES = new Set<Act>(['campaign', 'change campaign', 'end campaign']);
+
 const MOVE = 'move to ';
 const isMove = (step: string): boolean => step.startsWith(MOVE);
 
@@ -106,7 +109,8 @@ export class Run {
     if (isFrozen) this.visits.frozen(act);
     for (const { type } of events) this.visits.event(type, isRepeated ? 'a repeated request' : causeOf(act));
     this.#compareOperations(step, before, answer);
-    this.#compareReplay(answer, events);
+    if (!OF_RULES.has(act)) this.#compareReplay(answer, events);
+    else this.#compareRepeat(answer, isRepeated);
     if (act === 'refund' && events.length > 0) this.#refunded(name, answer, kinds, events);
     if (isVoidable !== undefined) this.#undone(step, answer, events, isVoidable);
     if (act === 'debit') this.#debited(answer, sums, this.#sumsOf.get(customer));
@@ -125,7 +129,9 @@ export class Run {
     const isUndoing = ACTS[step.act] === 'void_refund';
     const refund = isUndoing ? await this.shop.readRefund({ order_id: this.#ids.get(step.name)!, id: step.id! }) : null;
     const answer = await this.shop.client.send(request.method, request.path, request);
-    const { id, external_id } = answer.body as unknown as Order;
+    const { id } = answer.body;
+    // A campaign has only a name.
+    const { external_id = step.name } = answer.body as unknown as Order;
     if (answer.status === 201) this.#ids.set(external_id, id);
     return { step, answer, isVoidable: refund?.voidable };
   }
@@ -221,6 +227,13 @@ export class Run {
     const isReplayed = headers.get('idempotency-replayed') === 'true';
     if (status < 300 && isReplayed !== (events.length === 0))
       this.rows.push(rowText([`Idempotency-Replayed is ${isReplayed}, with ${events.length} events`]));
+  }
+
+  /** Rules are in no feed, so only a repeated request changes none. */
+  #compareRepeat({ status, headers, isRepeated: isUnsure }: Answer, isRepeated: boolean): void {
+    const isReplayed = headers.get('idempotency-replayed') === 'true';
+    if (!isUnsure && status < 300 && isReplayed !== isRepeated)
+      this.rows.push(rowText([`Idempotency-Replayed is ${isReplayed}`]));
   }
 
   #refunded(name: string, { body }: Answer, kinds: string[], events: FeedEvent[]): void {

@@ -10,6 +10,9 @@ export const ACTS = {
   void: undefined,
   debit: undefined,
   'void debit': undefined,
+  campaign: undefined,
+  'change campaign': undefined,
+  'end campaign': undefined,
   freeze: undefined,
   unfreeze: undefined,
   create: undefined,
@@ -32,7 +35,7 @@ const ACT = new RegExp(`^(?:${Object.keys(ACTS).sort().reverse().join('|')})(?= 
 
 export interface Step {
   act: Act;
-  /** The letter of the order, of the grant or of the debit, or the name of the customer. */
+  /** The letter of the order, of the grant or of the debit, the name of the campaign, or the name of the customer. */
   name: string;
   /** What follows the letter: an amount, `the rest`, or an amount `or less`. */
   what: string;
@@ -42,7 +45,7 @@ export interface Step {
 }
 
 const OPTIONS = [
-  ...(['for', 'to', 'from', 'through', 'until', 'eligible', 'by', 'earning'] as const),
+  ...(['for', 'to', 'from', 'through', 'until', 'eligible', 'by', 'earning', 'sold'] as const),
   ...(['redeem', 'taking', 'lowering', 'with', 'items'] as const),
 ];
 type Option = (typeof OPTIONS)[number];
@@ -91,6 +94,12 @@ export function requestOf(step: Step, ids: ReadonlyMap<string, string>, calendar
     }
     case 'void debit':
       return { method: 'POST', path: `/debits/${ids.get(name)}/void` };
+    case 'campaign':
+      return { method: 'POST', path: '/campaigns', body: campaign(step, calendar) };
+    case 'change campaign':
+      return { method: 'PUT', path: `/campaigns/${ids.get(name)}`, body: campaign(step, calendar) };
+    case 'end campaign':
+      return { method: 'POST', path: `/campaigns/${ids.get(name)}/end` };
     case 'freeze':
     case 'unfreeze':
       return {
@@ -101,7 +110,8 @@ export function requestOf(step: Step, ids: ReadonlyMap<string, string>, calendar
     case 'sell': {
       const complete = { redeem, payment_methods: by && payments(by) };
       const content = cart(what, { ...options, by: undefined }, 'Ana');
-      return { method: 'POST', path: '/orders', body: { external_id: name, ...content, complete } };
+      const sold_at = options.sold && calendar.instant(options.sold);
+      return { method: 'POST', path: '/orders', body: { external_id: name, ...content, complete, sold_at } };
     }
     case 'create':
       return { method: 'POST', path: '/orders', body: { external_id: name, ...cart(what, options, 'Ana') } };
@@ -145,6 +155,11 @@ function cart(
     payment_methods: by === undefined ? [] : payments(by),
     ...(lowering !== undefined && { redeem: 'maximum' }),
   };
+}
+
+/** A campaign that changes only the rate. */
+function campaign({ name, options: { from = '', through = '', earning } }: Step, calendar: Calendar): object {
+  return { name, from: calendar.date(from), through: calendar.date(through), rules: { earn_rate: earning } };
 }
 
 /** Reads `pix 60.00, card 20.00`. */

@@ -2,6 +2,7 @@ import { after, DAY_MS, MINUTE_MS } from '../../../src/platform/values/time.js';
 import { aDocument, aMerchant, type TestMerchant } from '../factories.js';
 import { aLongLivedMerchant } from '../long-lived-merchant.js';
 import { SweepsService } from '../../../src/operations/sweeps.service.js';
+import { makeRuled } from './rule-edits.js';
 import type { Service } from '../service.js';
 import type { Order } from '../shop.js';
 import { rowsOf } from '../wallets.js';
@@ -32,6 +33,7 @@ export async function makeScenes(service: Service): Promise<Scenes> {
     refunds.forEach(({ id }, at) => Object.assign(scenes, { [`${name}.refund${at + 1}`]: id }));
   };
   await makeReturned(service, note);
+  Object.assign(scenes, await makeRuled(service));
   const merchant = await aMerchant(service, { releaseDays: 0 });
   const patient = await aMerchant(service);
   Object.assign(scenes, { 'merchant.id': merchant.id, 'merchant.user': merchant.userId, 'patient.id': patient.id });
