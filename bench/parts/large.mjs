@@ -1,7 +1,6 @@
 // @ts-check
 /** @import { Lab } from '../lab.mjs' @import { Plan } from '../bench.mjs' @import { Figures, Step } from '../load.mjs' @import { LargeShop } from '../large/seed.mjs' */
 import { addDays, LARGE_EMAIL, openLargeShop, orderId } from '../large/seed.mjs';
-import { drive } from '../load.mjs';
 import { addMerchant, logIn } from '../logins.mjs';
 import { gets, sales } from '../operations.mjs';
 import { pace } from '../pace.mjs';
@@ -10,16 +9,18 @@ import { compare } from './reads.mjs';
 
 const SMALL = 1000;
 
-/** Other merchants, whose sales must not wait for the large one, and the sales per second of all of them and of that one. */
+/** Other merchants, whose sales must not wait for the large one. */
 const OTHERS = 10;
-const [OTHERS_PER_SECOND, LARGE_PER_SECOND] = [100, 50];
+
+/** The sales of all of them and of the large one, and what somebody there asks for. */
+const [OTHERS_PER_SECOND, LARGE_PER_SECOND, ASKED_PER_SECOND] = [100, 50, 0.5];
 
 /** Answers of which the document says that they refuse what is too large. */
 const REFUSED = new Set(['frequent of the busy day', 'customers of the busy day']);
 
 /**
  * What a merchant with many orders and credits can ask for, against one with a thousand; and what other merchants notice
- * while it asks for all of that, one after the other, and its tills go on selling.
+ * while somebody there asks for all of that, one after the other, and its tills go on selling.
  *
  * @param {Lab} lab @param {Plan} plan
  */
@@ -69,7 +70,7 @@ async function verify(url, token, { count, days }) {
 const money = (/** @type {number} */ cents) => (cents / 100).toFixed(2);
 
 /** @param {LargeShop} shop @returns {Record<string, string>} paths by name */
-function reportPaths({ days }) {
+export function reportPaths({ days }) {
   const { first, busy, today } = days;
   const tomorrow = addDays(today, 1);
   const year = `from=${addDays(first, 1)}&to=${today}`;
@@ -103,7 +104,7 @@ function reportPaths({ days }) {
 }
 
 /** @param {LargeShop} shop @returns {Record<string, string>} paths by name */
-function listPaths({ count, days }) {
+export function listPaths({ count, days }) {
   const cursor = (/** @type {(string | number)[]} */ ...key) => Buffer.from(JSON.stringify(key)).toString('base64url');
   const middle = Math.floor(count / 2);
   const at = `${addDays(days.first, 180)}T03:00:00Z`;
@@ -145,10 +146,9 @@ async function measureOthers(lab, { url, schema, token, steps }, { rounds, secon
     await addMerchant(lab, schema, email);
     tokens.push(await logIn(url, email));
   }
-  const others = tokens.flatMap((one) => sales(one));
-  let next = 0;
-  const step = { name: 'sell', request: () => others[next++ % OTHERS]?.request({}) ?? null };
-  const [own] = sales(token);
+  const step = inTurns(tokens.flatMap((one) => sales(one)));
+  const own = inTurns(sales(token));
+  const report = inTurns(steps.filter(({ name }) => !REFUSED.has(name)));
   /** @type {Record<'alone' | 'asked', Record<'others' | 'large', Figures[]>>} */
   const measured = { alone: { others: [], large: [] }, asked: { others: [], large: [] } };
   let asked = 0;
@@ -157,17 +157,16 @@ async function measureOthers(lab, { url, schema, token, steps }, { rounds, secon
     const duration = seconds * 10;
     const [ofOthers, ofLarge, ofReports] = await Promise.all([
       pace({ url, step, perSecond: OTHERS_PER_SECOND, seconds: duration }),
-      pace({ url, step: /** @type {Step} */ (own), perSecond: LARGE_PER_SECOND, seconds: duration }),
-      isAsked ? drive({ url, steps, connections: 1, duration }) : undefined,
+      pace({ url, step: own, perSecond: LARGE_PER_SECOND, seconds: duration }),
+      isAsked ? pace({ url, step: report, perSecond: ASKED_PER_SECOND, seconds: duration }) : undefined,
     ]);
     // The first round warms up.
     if (round === 0) continue;
     measured[isAsked ? 'asked' : 'alone'].others.push(ofOthers);
     measured[isAsked ? 'asked' : 'alone'].large.push(ofLarge);
-    for (const [name, { requests, refused }] of Object.entries(ofReports?.operations ?? {})) {
-      asked += requests;
-      if (refused > 0 && !REFUSED.has(name)) lab.say(`${name}: ${refused} of ${requests} were refused`);
-    }
+    const { requests = 0, refused = 0 } = ofReports ?? {};
+    asked += requests;
+    if (refused > 0) lab.say(`${refused} of ${requests} reports and pages were refused`);
     await lab.untilDatabaseRests();
   }
   const results = Object.entries(measured).flatMap(([name, of]) => [
@@ -176,6 +175,12 @@ async function measureOthers(lab, { url, schema, token, steps }, { rounds, secon
   ]);
   printSales(asked, results);
   return { asked, results };
+}
+
+/** One of some steps after the other. @param {Step[]} steps @returns {Step} */
+function inTurns(steps) {
+  let next = 0;
+  return { name: 'in turns', request: (context) => steps[next++ % steps.length]?.request(context) ?? null };
 }
 
 /** @param {number} asked @param {({ name: string } & Figures)[]} results */

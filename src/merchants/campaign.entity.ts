@@ -61,6 +61,13 @@ export class CampaignVersion {
   @ByColumn('created_by')
   createdBy!: string;
 
+  /** When and by whom the campaign was made; null if its first version says it. */
+  @InstantColumn('made_at', { nullable: true })
+  madeAt!: Date | null;
+
+  @ByColumn('made_by', { nullable: true })
+  madeBy!: By;
+
   /** Who ended the campaign; null for a version that another one follows. */
   @ByColumn('ended_by', { nullable: true })
   endedBy!: By;
@@ -101,6 +108,14 @@ export class Campaign {
 
   get id(): string {
     return this.latest.id;
+  }
+
+  get madeAt(): Date {
+    return this.latest.madeAt ?? this.first.storedAt;
+  }
+
+  get madeBy(): string {
+    return this.latest.madeBy ?? this.first.createdBy;
   }
 
   get isEnded(): boolean {

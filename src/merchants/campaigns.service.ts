@@ -58,7 +58,7 @@ export class CampaignsService {
       const campaign = locked.open.find(({ latest }) => isSame(latest, asked));
       if (campaign !== undefined) return { campaign, replayed: true };
       refuseContent(locked, asked, by);
-      return { campaign: await insert(locked, newId(locked.now), asked, by), replayed: false };
+      return { campaign: await insertNew(locked, asked, by), replayed: false };
     });
   }
 
@@ -129,7 +129,7 @@ export class CampaignsService {
       refuseContent(locked, asked, OPERATOR, known);
       const made = known
         ? await supersede(locked, known, asked, OPERATOR)
-        : await insert(locked, newId(locked.now), asked, OPERATOR);
+        : await insertNew(locked, asked, OPERATOR);
       return { campaign: made, replayed: false };
     });
     return campaign.latest;
@@ -208,11 +208,11 @@ function refuseContent(locked: Locked, asked: RequestedCampaign, by: string, kno
 /** The campaign has different content from now on or, if it has begun, in a minute. */
 async function supersede(locked: Locked, campaign: Campaign, asked: RequestedCampaign, by: string): Promise<Campaign> {
   const { manager, merchant } = locked;
-  const { id, latest } = campaign;
+  const { id, latest, madeAt, madeBy } = campaign;
   await manager.update(CampaignVersion, { merchantId: merchant.id, id }, { name: asked.name });
   if (isSame({ ...latest, name: asked.name }, asked)) return find(locked, id);
   await endVersions(locked, campaign, null);
-  await insert(locked, id, asked, by);
+  await insert(locked, { id, madeAt, madeBy }, asked, by);
   return find(locked, id);
 }
 
@@ -231,16 +231,22 @@ async function endVersions(
   await manager.update(CampaignVersion, { ...own, endedAt }, { endedAt: inAMinute(now), endedBy: by });
 }
 
+const insertNew = (locked: Locked, asked: RequestedCampaign, by: string): Promise<Campaign> =>
+  insert(locked, { id: newId(locked.now), madeAt: locked.now, madeBy: by }, asked, by);
+
+/** @throws Problem validation_failed if it would end before it begins. */
 async function insert(
   { manager, merchant, now }: Locked,
-  id: string,
+  of: Pick<CampaignVersion, 'id' | 'madeAt' | 'madeBy'>,
   { name, fromDay, throughDay, changes }: RequestedCampaign,
   createdBy: string,
 ): Promise<Campaign> {
-  const own = { id, merchantId: merchant.id, name, fromDay, throughDay, changes };
+  const own = { ...of, merchantId: merchant.id, name, fromDay, throughDay, changes };
   const version = { ...own, storedAt: now, createdBy, endedAt: null, endedBy: null };
+  const held = dated(version, merchant.policy.timeZone);
+  if (held.endsAt <= held.beginsAt) throw wrongDay('through', 'must be later: that day is over in a minute');
   await manager.insert(CampaignVersion, version);
-  return new Campaign([dated(version, merchant.policy.timeZone)]);
+  return new Campaign([held]);
 }
 
 const wrongDay = (member: string, detail: string): Problem => validationFailed([{ pointer: `/${member}`, detail }]);

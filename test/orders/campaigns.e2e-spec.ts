@@ -7,7 +7,7 @@ import { FrozenClock } from '../support/clock.js';
 import { expectInvariants } from '../support/expectations.js';
 import { aMerchant, aUser, logIn, type TestMerchant } from '../support/factories.js';
 import { startService } from '../support/service.js';
-import { type CampaignOfShop, idsOf, type Order, type Page } from '../support/shop.js';
+import { type Call, type CampaignOfShop, idsOf, type Order, type Page } from '../support/shop.js';
 import { useService } from '../support/use-service.js';
 import { rowsOf } from '../support/wallets.js';
 
@@ -112,6 +112,33 @@ describe('campaigns', () => {
     shop = await moveTo(shop, inDays(1), -4_000);
     await shop.deleteCampaign(campaign).refused(409, 'campaign_status_conflict', { campaign_status: 'running' });
     expect(await shop.endCampaign(campaign).changed()).toMatchObject({ ends_at: clock.inMinutes(1).toISOString() });
+  });
+
+  it('a campaign that would end before it begins is refused: one of today in its last minute, and a last day that is over by then', async () => {
+    let shop = await aMerchant(service);
+    const campaign = await shop.campaign({ name: 'Five days', ...days(0, 4) });
+    shop = await moveTo(shop, inDays(2), -30_000);
+    const tooLate = (call: Call<unknown>) => call.refused(400, 'validation_failed', ['/through']);
+    await tooLate(shop.changeCampaign(campaign, { name: 'Five days', from: campaign.from, through: inDays(0) }));
+    await shop.endCampaign(campaign);
+    await tooLate(shop.campaign({ name: 'Tonight', ...days(0, 0) }));
+    expect(await shop.readCampaign(campaign)).toMatchObject({ status: 'running', name: 'Five days' });
+    expect(earns(await shop.create())).toBe('15.00');
+    shop = await moveTo(shop, inDays(1), 40_000);
+    expect(await shop.readCampaign(campaign)).toMatchObject({ status: 'over' });
+    expect(earns(await shop.create())).toBe('7.50');
+  });
+
+  it('a campaign that another user changes before it begins was still made by the first one', async () => {
+    const shop = await aMerchant(service);
+    const made = await shop.campaign({ name: 'Weekend', ...days(1, 2) });
+    clock.skip(60_000);
+    const other = await aUser(service, shop.id, ['rules'], 'Marketing');
+    const changed = await other.changeCampaign(made, { name: 'Weekend', ...days(1, 3) });
+    const { created_at, created_by } = made;
+    expect(changed).toMatchObject({ created_at, created_by, changed_by: other.by });
+    expect(changed.changed_at > created_at).toBe(true);
+    expect(await shop.readCampaign(made)).toEqual(changed);
   });
 
   it('a campaign that runs changes and ends in a minute, at the same order on two instances, without a gap', async () => {

@@ -40,13 +40,7 @@ function randomChanges(dice: Dice): Changes {
   return Object.assign({}, ...picked) as Changes;
 }
 
-/** What may be set lasts for a minute at least: a campaign that is stored in the last one of its days never holds. */
-function firstDay(shop: Shop): string {
-  const { timeZone } = shop.rules;
-  const today = localDate(shop.now, timeZone);
-  const tomorrow = addDays(today, 1);
-  return startOfDay(tomorrow, timeZone) - shop.now <= 2 * MINUTE ? tomorrow : today;
-}
+const firstDay = ({ now, rules }: Shop): string => localDate(now, rules.timeZone);
 
 function randomContent(shop: Shop, dice: Dice): CampaignContent {
   const day = firstDay(shop);
@@ -78,7 +72,11 @@ function contentRefusal(shop: Shop, content: CampaignContent, known?: Campaign):
   if (isAbove) count('a campaign is above a ceiling');
   if (isContradictory) count('a rule of a campaign contradicts the base');
   const isWrong = isPast || isTaken || isFixed || from > through;
-  return invalid(isWrong && 'from', through < today && 'through', (isAbove || isContradictory) && 'rules');
+  // "400 in the last minute of the last day"
+  const isRenamed = known?.isSame({ ...content, name: known.name }) === true;
+  const isTooLate = !isRenamed && startOfDay(addDays(through, 1), rules.timeZone) <= now + MINUTE;
+  if (isTooLate && through >= today) count('a campaign would end before it begins');
+  return invalid(isWrong && 'from', isTooLate && 'through', (isAbove || isContradictory) && 'rules');
 }
 
 function isAboveCeilings({ earnRate = 0n, earnRates = {}, earnRateMaximum, redeemShare = 0n }: Changes): boolean {

@@ -125,9 +125,7 @@ export class Campaign {
       ...{ ...this.upcomingView(), begins_at: instant(first.beginsAt) },
       status: this.isOver(now) ? 'over' : first.beginsAt <= now ? 'running' : 'upcoming',
       ...{ ends_at: instant(latest.endsAt), ended_by: this.endedBy },
-      // Of one that was changed before it began, the documents do not say which.
-      created_at: oneOf(instant(this.createdAt), instant(first.storedAt)),
-      created_by: oneOf(this.createdBy, first.by),
+      ...{ created_at: instant(this.createdAt), created_by: this.createdBy },
       ...{ changed_at: instant(latest.storedAt), changed_by: latest.by },
     };
   }
