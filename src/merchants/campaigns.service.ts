@@ -127,9 +127,7 @@ export class CampaignsService {
       }
       const asked = { ...days, name: known?.latest.name ?? `${fromDay} to ${throughDay}`, changes: withRates(changes) };
       refuseContent(locked, asked, OPERATOR, known);
-      const made = known
-        ? await supersede(locked, known, asked, OPERATOR)
-        : await insertNew(locked, asked, OPERATOR);
+      const made = known ? await supersede(locked, known, asked, OPERATOR) : await insertNew(locked, asked, OPERATOR);
       return { campaign: made, replayed: false };
     });
     return campaign.latest;

@@ -262,8 +262,8 @@ export function toCurrentDto({ policy, version, campaigns }: Rules, now: Date): 
     version,
     campaign: running === undefined ? null : toDaysDto(running),
     base: toPolicyDto(policy),
-    upcoming: upcoming.map(({ latest }) => {
-      return { ...toDaysDto(latest), begins_at: latest.beginsAt, rules: toRulesDto(latest.changes) };
+    upcoming: upcoming.map(({ first, latest }) => {
+      return { ...toDaysDto(latest), begins_at: first.beginsAt, rules: toRulesDto(latest.changes) };
     }),
   };
 }

@@ -1,4 +1,4 @@
-import { anId, oneOf } from './expected.js';
+import { anId } from './expected.js';
 import { type Rules, rulesView } from './rules.js';
 import { addDays, instant, MINUTE, startOfDay } from './values.js';
 import type { By } from './wallet.js';
@@ -113,16 +113,16 @@ export class Campaign {
     return { id: this.id || anId, name: this.name, from, through };
   }
 
-  /** What is announced. Of one that changes within its last seconds, the documents do not say when it begins. */
+  /** What is announced. */
   upcomingView(): object {
-    const beginnings = [this.versions[0]!, this.latest].map(({ beginsAt }) => instant(beginsAt));
-    return { ...this.daysView(), begins_at: oneOf(...beginnings), rules: rulesView(this.latest.content.changes) };
+    const begins_at = instant(this.versions[0]!.beginsAt);
+    return { ...this.daysView(), begins_at, rules: rulesView(this.latest.content.changes) };
   }
 
   view(now: number): object {
     const [first, latest] = [this.versions[0]!, this.latest];
     return {
-      ...{ ...this.upcomingView(), begins_at: instant(first.beginsAt) },
+      ...this.upcomingView(),
       status: this.isOver(now) ? 'over' : first.beginsAt <= now ? 'running' : 'upcoming',
       ...{ ends_at: instant(latest.endsAt), ended_by: this.endedBy },
       ...{ created_at: instant(this.createdAt), created_by: this.createdBy },
