@@ -43,6 +43,8 @@ export async function measureLarge(lab, plan) {
     contenders.push({ name: `${count}`, url, steps, stop });
   }
   const times = await compare(lab, 'What a merchant asks for against its orders', contenders, plan);
+  const refused = times.filter((one) => one.refused > 0 && !REFUSED.has(one.step));
+  if (refused.length > 0) throw new Error(`refused: ${refused.map(({ step }) => step).join(', ')}`);
   await contenders[0]?.stop();
   const others = await measureOthers(lab, large, plan);
   await large.stop();

@@ -144,10 +144,13 @@ export async function compare(lab, title, contenders, { rounds }) {
   lab.say(title);
   /** @type {Record<string, Record<string, number[]>>} by step and contender */
   const times = {};
+  /** @type {Record<string, number>} by step */
+  const refusals = {};
   for (let round = 0; round <= rounds; round += 1) {
     for (const { name, url, steps } of contenders) {
       const { operations, broken } = await drive({ url, steps, connections: 1, amount: steps.length * REPEATS });
       for (const [step, { p50, refused }] of Object.entries(operations)) {
+        refusals[step] = (refusals[step] ?? 0) + refused + broken;
         if (refused + broken > 0) lab.say(`${step} with ${name}: ${refused} of ${REPEATS} were refused`);
         // The first round warms up.
         if (round > 0) ((times[step] ??= {})[name] ??= []).push(p50);
@@ -157,7 +160,7 @@ export async function compare(lab, title, contenders, { rounds }) {
   const names = contenders.map(({ name }) => name);
   const results = Object.entries(times).map(([step, byName]) => {
     const p50 = names.map((name) => median(byName[name] ?? []));
-    return { step, p50, ratios: p50.slice(1).map((ms) => ms / (p50[0] ?? NaN)) };
+    return { step, p50, ratios: p50.slice(1).map((ms) => ms / (p50[0] ?? NaN)), refused: refusals[step] ?? 0 };
   });
   printTable(
     title,
