@@ -19,7 +19,7 @@ export const STAFF = [
   { name: 'Loja virtual', email: 'loja-virtual@example.com', permissions: TILL },
   { name: 'Atendimento', email: 'atendimento@example.com', permissions: ['refund', 'customers', 'grants', 'reports'] },
   { name: 'Financeiro', email: 'financeiro@example.com', permissions: ['reports'] },
-  { name: 'Marketing', email: 'marketing@example.com', permissions: ['grants', 'rules', 'reports'] },
+  { name: 'Marketing', email: 'marketing@example.com', permissions: ['grants', 'rules', 'events', 'reports'] },
 ];
 
 /** One login for each set of permissions. */

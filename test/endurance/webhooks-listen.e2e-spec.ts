@@ -155,12 +155,12 @@ describe('npm run webhooks:listen', () => {
   });
 
   it('EMAIL and PASSWORD name another login, and a wrong one is said', async () => {
-    const login = { EMAIL: 'demo@example.com', PASSWORD };
+    const login = { EMAIL: 'marketing@example.com', PASSWORD };
     const listener = await listenAs(login, service.url);
-    expect(await listener.until('Waiting for')).toContain('Waiting for the events of demo@example.com at');
+    expect(await listener.until('Waiting for')).toContain('Waiting for the events of marketing@example.com at');
     const wrong = await listenAs({ ...login, PASSWORD: 'another-password' }, service.url);
     expect(await wrong.exited).toBe(1);
-    expect(wrong.printed()).toContain('has no such login as demo@example.com');
+    expect(wrong.printed()).toContain('has no such login as marketing@example.com');
   });
 
   it('npm run webhooks:listen -- --help prints its options, and an unknown option is refused with them', async () => {

@@ -170,7 +170,7 @@ export const PROMISES: Record<string, (demo: Demo) => Promise<void>> = {
     const types = new Set((await eventsOf(demo)).map(({ type }) => type));
     for (const type of ['order.expired', 'cashback.available', 'cashback.expiring', 'cashback.expired'] as const)
       expect(types).toContain(type);
-    const { body } = await (await logInAs(demo, EMAIL)).get<Page<Endpoint>>('/webhook-endpoints');
+    const { body } = await (await logInAs(demo, 'marketing@example.com')).get<Page<Endpoint>>('/webhook-endpoints');
     expect(body.data.map(({ status, failures }) => ({ status, failed: failures > 0 }))).toEqual([
       { status: 'disabled', failed: true },
       { status: 'active', failed: true },
@@ -197,11 +197,11 @@ export const PROMISES: Record<string, (demo: Demo) => Promise<void>> = {
 
 /** The kept events. */
 async function eventsOf(demo: Demo): Promise<FeedEvent[]> {
-  const owner = await logInAs(demo, EMAIL);
+  const marketing = await logInAs(demo, 'marketing@example.com');
   const found: FeedEvent[] = [];
-  const first = await owner.get<EventPage & { oldest: number }>('/events?after=0');
+  const first = await marketing.get<EventPage & { oldest: number }>('/events?after=0');
   for (let after = first.status === 410 ? first.body.oldest - 1 : 0; ;) {
-    const { status, body } = await owner.get<EventPage>(`/events?after=${after}&limit=100`);
+    const { status, body } = await marketing.get<EventPage>(`/events?after=${after}&limit=100`);
     expect(status).toBe(200);
     found.push(...body.data);
     after = body.next_after;
