@@ -12,6 +12,7 @@ import {
   AMOUNT_PATTERN,
   formatMoney,
   formatRate,
+  MONEY_PATTERN,
   parseMoney,
   parseRate,
   RATE_PATTERN,
@@ -29,6 +30,8 @@ interface Kind {
   read: (value: never) => unknown;
   show: (value: never) => unknown;
   schema: { type: unknown; [keyword: string]: unknown };
+  /** What requests can have instead. */
+  pattern?: string;
 }
 
 const asIs = (value: unknown): unknown => value;
@@ -82,6 +85,7 @@ const KINDS: Record<Rule['kind'], Kind> = {
     read: parseMoney,
     show: formatMoney,
     schema: { type: String, pattern: AMOUNT_PATTERN.source },
+    pattern: MONEY_PATTERN.source,
   },
   integer: { faultOf: integerFault, read: asIs, show: asIs, schema: { type: 'integer' } },
   flag: { faultOf: () => flagFault, read: asIs, show: asIs, schema: { type: Boolean } },
@@ -129,6 +133,7 @@ export function AcceptsRules(rules: readonly (readonly [keyof Policy, Rule])[] =
         ...(of.default === null
           ? [Nullable(), ApiProperty({ ...KINDS[kind].schema, example: OFF_EXAMPLES[kind] } as object)]
           : []),
+        ...(KINDS[kind].pattern === undefined ? [] : [ApiProperty({ pattern: KINDS[kind].pattern })]),
       ])
         decorate(prototype as object, memberOf(name));
   };

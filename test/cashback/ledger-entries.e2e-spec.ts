@@ -27,7 +27,7 @@ describe('GET /entries', () => {
     for (const document of [ana, rui]) {
       const { id } = await shop.wallet(document);
       const { data } = await shop.get<Page<Entry>>(`/wallets/${id}/entries?limit=100`);
-      own.push(...data.map((entry) => ({ ...entry, wallet_id: id!, document })));
+      own.push(...data.map((entry) => ({ ...entry, wallet_id: id, document })));
     }
     const keyOf = ({ created_at: at, wallet_id: wallet, seq }: CustomerEntry): string =>
       `${at} ${wallet} ${String(seq).padStart(4, '0')}`;
