@@ -68,6 +68,9 @@ function soldAt({ count, days }, n = 'n') {
 /** The ID of order `n`, as a text. @param {number} n */
 export const orderId = (n) => idText(n, '0193f1c2');
 
+/** The ID of user `n`, as a text. @param {number} n */
+export const userId = (n) => idText(n, STAFF);
+
 /**
  * What the tables have in common.
  *

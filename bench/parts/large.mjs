@@ -1,6 +1,6 @@
 // @ts-check
 /** @import { Lab } from '../lab.mjs' @import { Plan } from '../bench.mjs' @import { Figures, Step } from '../load.mjs' @import { LargeShop } from '../large/seed.mjs' */
-import { addDays, LARGE_EMAIL, openLargeShop, orderId } from '../large/seed.mjs';
+import { addDays, LARGE_EMAIL, openLargeShop, orderId, userId } from '../large/seed.mjs';
 import { addMerchant, logIn } from '../logins.mjs';
 import { gets, sales } from '../operations.mjs';
 import { pace } from '../pace.mjs';
@@ -26,7 +26,6 @@ const REFUSED = new Set(['frequent of the busy day', 'customers of the busy day'
  */
 export async function measureLarge(lab, plan) {
   const contenders = [];
-  let large = { url: '', stop: async () => {}, schema: '', token: '', steps: /** @type {Step[]} */ ([]) };
   const sums = [];
   for (const count of new Set([SMALL, Math.max(plan.orders, SMALL)])) {
     const shop = await openLargeShop(lab, `bench_large_${count}`, count);
@@ -39,15 +38,15 @@ export async function measureLarge(lab, plan) {
     const token = await logIn(url, LARGE_EMAIL);
     await verify(url, token, shop);
     const steps = gets(token, { ...reportPaths(shop), ...listPaths(shop) });
-    large = { url, stop, schema: shop.schema, token, steps };
-    contenders.push({ name: `${count}`, url, steps, stop });
+    contenders.push({ name: `${count}`, url, stop, schema: shop.schema, token, steps });
   }
   const times = await compare(lab, 'What a merchant asks for against its orders', contenders, plan);
   const refused = times.filter((one) => one.refused > 0 && !REFUSED.has(one.step));
   if (refused.length > 0) throw new Error(`refused: ${refused.map(({ step }) => step).join(', ')}`);
-  await contenders[0]?.stop();
-  const others = await measureOthers(lab, large, plan);
-  await large.stop();
+  const [large, ...smaller] = contenders.toReversed();
+  for (const { stop } of smaller) await stop();
+  const others = large && (await measureOthers(lab, large, plan));
+  await large?.stop();
   return { sums, times, others };
 }
 
@@ -117,10 +116,10 @@ export function listPaths({ count, days }) {
     'orders by completion': `/orders?completed_from=${at}`,
     'orders updated': `/orders?updated_from=${at}`,
     'orders of a store': '/orders?store=SP-007',
-    'orders of a user': `/orders?user_id=${orderId(7).replace('0193f1c2', '01936004')}`,
+    'orders of a user': `/orders?user_id=${userId(7)}`,
     'orders of a number': `/orders?external_id=PED-${String(middle).padStart(10, '0')}`,
     refunds: '/refunds?',
-    'refunds of a user': `/refunds?user_id=${orderId(7).replace('0193f1c2', '01936004')}`,
+    'refunds of a user': `/refunds?user_id=${userId(7)}`,
     customers: '/customers?',
     'customers with much': '/customers?balance_minimum=79.00',
     credits: '/credits?',
@@ -129,7 +128,7 @@ export function listPaths({ count, days }) {
     entries: '/entries?',
     'entries of a kind': '/entries?kind=grant',
     'entries from the middle': `/entries?created_to=${at}`,
-    'grants of a user': `/grants?user_id=${orderId(7).replace('0193f1c2', '01936004')}`,
+    'grants of a user': `/grants?user_id=${userId(7)}`,
   };
 }
 

@@ -5,7 +5,7 @@ import { type CustomerCreditDto, type ListCreditsDto } from './credit.dto.js';
 import { Credit } from './credit.entity.js';
 import { readNames } from './external-names.js';
 import { nameable, toCreditDto } from './wallet.dto.js';
-import { readDocuments } from './wallet.entity.js';
+import { withCustomers } from './wallet.entity.js';
 
 /** The open credits of the merchant's customers, earliest expiry first. */
 export const CREDITS: ListOf<ListCreditsDto, CustomerCreditDto> = (asked) =>
@@ -21,11 +21,8 @@ export const CREDITS: ListOf<ListCreditsDto, CustomerCreditDto> = (asked) =>
     }),
     present: async (credits) => {
       const names = await readNames(asked.manager, asked.merchantId, credits.map(nameable));
-      const documents = await readDocuments(asked, credits);
-      return credits.map((credit) => {
-        const { walletId: wallet_id } = credit;
-        return { ...toCreditDto(credit, names, asked.timeZone), wallet_id, document: documents.get(wallet_id)! };
-      });
+      const dtos = credits.map((credit) => toCreditDto(credit, names, asked.timeZone));
+      return withCustomers(asked, credits, dtos);
     },
   });
 

@@ -116,3 +116,13 @@ export async function readDocuments(
   });
   return new Map(wallets.map(({ id, document }) => [id, document]));
 }
+
+/** Returns DTOs of rows of wallets with whose they are. */
+export async function withCustomers<Dto extends object>(
+  of: { manager: EntityManager; merchantId: string },
+  rows: readonly { walletId: string }[],
+  dtos: readonly Dto[],
+): Promise<(Dto & { wallet_id: string; document: string })[]> {
+  const documents = await readDocuments(of, rows);
+  return rows.map(({ walletId: wallet_id }, at) => ({ ...dtos[at]!, wallet_id, document: documents.get(wallet_id)! }));
+}

@@ -8,7 +8,7 @@ import { Entry } from './entry.entity.js';
 import { lastOfChanges, toChanges } from './changes.js';
 import { readNames } from './external-names.js';
 import { type EntryDto, type EntryLine, nameable, toCreditDto, toEntryDto } from './wallet.dto.js';
-import { readDocuments, walletOf } from './wallet.entity.js';
+import { walletOf, withCustomers } from './wallet.entity.js';
 
 /** The ledger entries of all customers, newest first. */
 export const LEDGER_ENTRIES: ListOf<ListLedgerDto, CustomerEntryDto> = (asked) => {
@@ -26,18 +26,13 @@ export const LEDGER_ENTRIES: ListOf<ListLedgerDto, CustomerEntryDto> = (asked) =
     order: 'DESC',
     ranges: [{ index: 'ix_cashback_entries_created', prefix: [] }],
     period: periodOf(query.created_from, query.created_to),
-    select: (found) => {
-      const entries = entitiesOf(manager, Entry, found);
-      return found.filter((_, at) => isAsked(entries[at]!));
-    },
-    present: async (entries) => {
-      const dtos = await toEntryDtos(manager, merchantId, entries);
-      const documents = await readDocuments(asked, entries);
-      return entries.map(({ walletId }, at) => ({
-        ...dtos[at]!,
-        ...{ wallet_id: walletId, document: documents.get(walletId)! },
-      }));
-    },
+    ...((kind !== undefined || store !== undefined) && {
+      select: (found) => {
+        const entries = entitiesOf(manager, Entry, found);
+        return found.filter((_, at) => isAsked(entries[at]!));
+      },
+    }),
+    present: async (entries) => withCustomers(asked, entries, await toEntryDtos(manager, merchantId, entries)),
   });
 };
 

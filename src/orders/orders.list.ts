@@ -62,7 +62,7 @@ export const ORDERS: ListOf<OrderFilter, OrderDto> = (asked) => {
   refuseExcluded(query);
   const sort = sortOf(query);
   const [from, to] = SORTS[sort];
-  const [filter] = sort === 'completed' ? indexedOf(query) : [];
+  const filter = sort === 'completed' ? indexedOf(query) : undefined;
   return list({
     name: nameOf(query),
     entity: Order,
@@ -97,7 +97,7 @@ function rangesOf(filter: OrderFilter): IndexRange[] {
     return [{ index: 'uq_orders_merchant_external_id', prefix }];
   }
   const sort = sortOf(filter);
-  const [indexed] = indexedOf(filter);
+  const indexed = indexedOf(filter);
   if (indexed !== undefined && sort === 'created') return [{ index: indexed.index, prefix: [indexed.condition] }];
   if (sort === 'updated') return [{ index: 'ix_orders_updated', prefix: [] }];
   const byCompletion = sort === 'completed';
@@ -107,9 +107,12 @@ function rangesOf(filter: OrderFilter): IndexRange[] {
   return Array.from(statuses, (one) => ({ index, prefix: [['status = ?', one]] }));
 }
 
-function indexedOf(filter: OrderFilter): { index: string; condition: Condition }[] {
-  const given = INDEXED_FILTERS.filter((name) => filter[name] !== undefined);
-  return given.map((name) => ({ index: INDEXED[name][0], condition: [`${INDEXED[name][1]} = ?`, filter[name]] }));
+/** Returns the one of these filters that a request has. */
+function indexedOf(filter: OrderFilter): { index: string; condition: Condition } | undefined {
+  const name = INDEXED_FILTERS.find((one) => filter[one] !== undefined);
+  if (name === undefined) return undefined;
+  const [index, column] = INDEXED[name];
+  return { index, condition: [`${column} = ?`, filter[name]] };
 }
 
 /** A cursor by creation is not valid by completion, and one of a customer's orders not in all of them. */
