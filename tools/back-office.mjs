@@ -21,7 +21,8 @@ const page = {
       if (errors.length > 0) return;
       let html = await readFile(`${SOURCE}/index.html`, 'utf8');
       for (const [file, { entryPoint }] of Object.entries(metafile?.outputs ?? {}))
-        if (entryPoint) html = html.replace(`"main${path.extname(file)}"`, `"${path.basename(file)}"`);
+        if (entryPoint === `${SOURCE}/src/main.tsx` || entryPoint === `${SOURCE}/src/main.css`)
+          html = html.replace(`"main${path.extname(file)}"`, `"${path.basename(file)}"`);
       await writeFile(`${FOLDER}/index.html`, html);
     });
   },
@@ -31,6 +32,8 @@ process.chdir(path.resolve(import.meta.dirname, '..'));
 const builder = await context({
   entryPoints: [`${SOURCE}/src/main.tsx`, `${SOURCE}/src/main.css`],
   entryNames: '[name]-[hash]',
+  chunkNames: 'part-[hash]',
+  splitting: true,
   outdir: FOLDER,
   bundle: true,
   minify: true,

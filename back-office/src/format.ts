@@ -17,52 +17,88 @@ export function choose(next: Language): void {
   location.reload();
 }
 
+const THEME = 'theme';
+export const THEMES = ['system', 'light', 'dark'] as const;
+export type Theme = (typeof THEMES)[number];
+export const theme = (): Theme => THEMES.find((name) => name === localStorage.getItem(THEME)) ?? 'system';
+
+/** @param next the choice that stays; without one, the choice that was made before holds */
+export function showTheme(next = theme()): void {
+  localStorage.setItem(THEME, next);
+  document.documentElement.dataset.theme = next;
+}
+
 const locale = language === 'en' ? 'en-US' : language;
 const currency = new Intl.NumberFormat(locale, { style: 'currency', currency: 'BRL' });
 const percentage = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 2 });
 const wholeNumber = new Intl.NumberFormat(locale);
-// A day has no time zone: it is shown as it is.
-// Short in Portuguese (26/11/2026), where the numbers cannot be mistaken.
-const dateStyle = language === 'en' ? 'medium' : 'short';
-const dayOnly = new Intl.DateTimeFormat(locale, { dateStyle, timeZone: 'UTC' });
-const weekdayOnly = new Intl.DateTimeFormat(locale, { weekday: 'long', timeZone: 'UTC' });
-const monthOnly = new Intl.DateTimeFormat(locale, {
-  month: 'short',
-  year: language === 'en' ? 'numeric' : '2-digit',
-  timeZone: 'UTC',
+const dayOnly = new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeZone: 'UTC' });
+const compact = new Intl.NumberFormat(locale, { notation: 'compact', maximumFractionDigits: 1 });
+
+/** How an instant or a day is written: in tables, aloud, and whole. */
+const formats = (timeZone?: string) => ({
+  year: new Intl.DateTimeFormat('en', { year: 'numeric', timeZone }),
+  date: new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', timeZone }),
+  time: new Intl.DateTimeFormat(locale, { timeStyle: 'short', timeZone }),
+  long: new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'long', timeZone }),
+  full: new Intl.DateTimeFormat(locale, { dateStyle: 'full', timeZone }),
+  whole: new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeStyle: 'medium', timeZone }),
+  isoDay: new Intl.DateTimeFormat('sv', { timeZone }),
+  isoTime: new Intl.DateTimeFormat('sv', { dateStyle: 'short', timeStyle: 'medium', timeZone }),
 });
-let moment = new Intl.DateTimeFormat(locale, { dateStyle, timeStyle: 'short' });
-let isoDay = new Intl.DateTimeFormat('sv');
-let isoTime = new Intl.DateTimeFormat('sv', { dateStyle: 'short', timeStyle: 'medium' });
+// A day has no time zone: it is shown as it is.
+const ofDays = formats('UTC');
+let ofInstants = formats();
+const monthShort = new Intl.DateTimeFormat(locale, { month: 'short', timeZone: 'UTC' });
+const monthLong = new Intl.DateTimeFormat(locale, { month: 'long', year: 'numeric', timeZone: 'UTC' });
 
 /** Shows instants in the merchant's time zone from now on. */
 export function useTimeZone(timeZone: string): void {
-  moment = new Intl.DateTimeFormat(locale, { dateStyle, timeStyle: 'short', timeZone });
-  isoDay = new Intl.DateTimeFormat('sv', { timeZone });
-  isoTime = new Intl.DateTimeFormat('sv', { dateStyle: 'short', timeStyle: 'medium', timeZone });
+  ofInstants = formats(timeZone);
 }
 
 /** @param amount such as `"1234.50"`; it never becomes a number */
 export const money = (amount: string): string => currency.format(amount as Intl.StringNumericLiteral);
 export const percent = (rate: string): string => percentage.format(rate as Intl.StringNumericLiteral);
 export const count = (value: number): string => wholeNumber.format(value);
-export const day = (value: string): string => dayOnly.format(new Date(value));
-/** Such as `Sunday, Nov 29, 2026`. */
-export const weekday = (value: string): string => `${weekdayOnly.format(new Date(value))}, ${day(value)}`;
-export const month = (value: string): string => monthOnly.format(new Date(`${value.slice(0, 7)}-01`));
-export const instant = (value: string | Date): string => moment.format(new Date(value));
+/** For the axis of a chart: `1.2K`. */
+export const rough = (value: number): string => compact.format(value);
+
+/** `31 out`, and `31 out 2025` in another year than this one. */
+function short(of: typeof ofDays, date: Date): string {
+  const parts = of.date.formatToParts(date).filter(({ type }) => type === 'day' || type === 'month');
+  const year = of.year.format(date);
+  const isThisYear = year === dayFromToday(0).slice(0, 4);
+  return [...parts.map(({ value }) => value.replace('.', '')), ...(isThisYear ? [] : [year])].join(' ');
+}
+export const day = (value: string): string => short(ofDays, new Date(value));
+export const instant = (value: string | Date): string =>
+  `${short(ofInstants, new Date(value))}, ${ofInstants.time.format(new Date(value))}`;
+/** `terça-feira, 8 de dezembro de 2026` */
+export const fullDay = (value: string): string => ofDays.full.format(new Date(value));
+export const fullInstant = (value: string | Date): string => ofInstants.whole.format(new Date(value));
+/** To read aloud: `8 de dezembro`, with the year if that is another one. */
+export function longDay(value: string): string {
+  const isThisYear = value.slice(0, 4) === dayFromToday(0).slice(0, 4);
+  return isThisYear ? ofDays.long.format(new Date(value)) : dayOnly.format(new Date(value));
+}
+const firstOf = (value: string): Date => new Date(`${value.slice(0, 7)}-01`);
+/** `nov 26` */
+export const month = (value: string): string =>
+  `${monthShort.format(firstOf(value)).replace('.', '')} ${value.slice(2, 4)}`;
+export const longMonth = (value: string): string => monthLong.format(firstOf(value));
 
 /** @param text a date and time in the merchant's zone: `2026-11-25T08:00` @returns the instant */
 export function instantOf(text: string): string {
   const asUtc = Date.parse(`${text}Z`);
-  const offsetAt = (at: number): number => Date.parse(`${isoTime.format(at).replace(' ', 'T')}Z`) - at;
+  const offsetAt = (at: number): number => Date.parse(`${ofInstants.isoTime.format(at).replace(' ', 'T')}Z`) - at;
   // The first guess has the offset of another hour, which differs where clocks change.
   const guess = asUtc - offsetAt(asUtc);
   return new Date(asUtc - offsetAt(guess)).toISOString();
 }
 
 /** @returns the merchant's day that is this number of days from today, as `2026-11-26` */
-export const dayFromToday = (days: number): string => addDays(isoDay.format(now()), days);
+export const dayFromToday = (days: number): string => addDays(ofInstants.isoDay.format(now()), days);
 
 export function addDays(value: string, days: number): string {
   const date = new Date(value);

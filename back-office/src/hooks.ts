@@ -3,18 +3,79 @@ import type { TargetedSubmitEvent } from 'preact';
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { useMoves } from './clock.js';
 
-/** The address after `#/`, such as `order/0199…`: it never has a document. No part of it needs an escape. */
-export const route = (): string[] => location.hash.slice(2).split('/');
-export const go = (...parts: string[]): void => void (location.hash = `/${parts.join('/')}`);
+/** The address after `#/`, such as `order/0199…` or `sales?by=user`: it never has a document. */
+export interface Route {
+  parts: string[];
+  query: URLSearchParams;
+}
 
-export function useRoute(): string[] {
-  const [parts, set] = useState(route);
+export function route(): Route {
+  const [path = '', query] = location.hash.slice(2).split('?');
+  return { parts: path.split('/'), query: new URLSearchParams(query) };
+}
+
+type Query = Record<string, string | number | null | undefined>;
+
+/** @param query what is null, undefined or empty is left out @returns the address of a view, for a link */
+export function address(path: string, query: Query = {}): string {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null && value !== '');
+  const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+  return `#/${path}${text && `?${text}`}`;
+}
+
+export const go = (path: string, query?: Query): void => void (location.hash = address(path, query));
+
+export function useRoute(): Route {
+  const [state, set] = useState(route);
   useEffect(() => {
     const follow = (): void => set(route());
     addEventListener('hashchange', follow);
     return () => removeEventListener('hashchange', follow);
   }, []);
-  return parts;
+  return state;
+}
+
+/**
+ * The filters of a view are in its address, so that Back restores them and a link can have them.
+ *
+ * @returns the filters with their defaults, and a function that changes some
+ */
+export function useFilters<T extends Record<string, string>>(defaults: T): [T, (changes: Partial<T>) => void] {
+  const { parts, query } = useRoute();
+  const filters = { ...defaults, ...Object.fromEntries(query) };
+  return [filters, (changes) => go(parts.join('/'), { ...Object.fromEntries(query), ...changes })];
+}
+
+/**
+ * Shows the beginning of a new view, and of one to which somebody came back what was in sight before. That can be there
+ * later: the list has to be loaded again.
+ */
+export function restoreScroll(): void {
+  const seen = new Map<string, number>();
+  history.scrollRestoration = 'manual';
+  let entries = Date.now();
+  /** Each entry of the history has a name of its own. */
+  const name = (): string => {
+    if (history.state === null) history.replaceState(String(++entries), '');
+    return history.state as string;
+  };
+  let here = name();
+  let ending = new AbortController();
+  addEventListener('scroll', () => seen.set(here, scrollY), { passive: true });
+  addEventListener('popstate', () => {
+    ending.abort();
+    here = name();
+    const target = seen.get(here) ?? 0;
+    const { signal } = (ending = new AbortController());
+    const follow = (): void => {
+      scrollTo(0, target);
+      if (scrollY >= target - 1) ending.abort();
+    };
+    const watcher = new ResizeObserver(() => signal.aborted || follow());
+    signal.addEventListener('abort', () => watcher.disconnect());
+    for (const type of ['wheel', 'touchstart', 'keydown']) addEventListener(type, () => ending.abort(), { signal });
+    setTimeout(() => signal.aborted || watcher.observe(document.body));
+  });
 }
 
 export interface Loaded<T> {

@@ -2,81 +2,67 @@ import type { Permission } from '@cashback/client';
 import { type JSX, render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { setClock } from './clock.js';
-import { choose, language, t, useTimeZone } from './format.js';
-import { useRoute } from './hooks.js';
-import {
-  cashback,
-  logOut,
-  onEnd,
-  onIdle,
-  onNotice,
-  type Notice,
-  refreshClock,
-  resume,
-  type Session,
-} from './session.js';
-import { Action, Field, InputError, Problem } from './ui.js';
+import { choose, language, showTheme, t, useTimeZone } from './format.js';
+import { restoreScroll, useLoad, useRoute } from './hooks.js';
+import { logOut, onEnd, onIdle, onNotice, type Notice, refreshClock, resume, type Session } from './session.js';
+import { Header } from './shell.js';
+import { Await, Heading, InputError, Problem } from './ui.js';
 import { Clock } from './views/clock.js';
 import { Customer } from './views/customer.js';
-import { Find } from './views/find.js';
+import { Home } from './views/home.js';
 import { Login } from './views/login.js';
-import { Months } from './views/months.js';
 import { Order } from './views/order.js';
-import { People } from './views/people.js';
-import { Rules } from './views/rules.js';
-import { Today } from './views/today.js';
-import { Webhooks } from './views/webhooks.js';
+
+type Show = (session: Session, parts: string[]) => JSX.Element;
+
+/** What is loaded when somebody opens it: the first view does not wait for it. */
+function Later({
+  load,
+  session,
+  parts,
+}: {
+  load: () => Promise<Show>;
+  session: Session;
+  parts: string[];
+}): JSX.Element {
+  return <Await of={useLoad(load, [])}>{(show) => show(session, parts)}</Await>;
+}
+
+const later =
+  (load: () => Promise<Show>): Show =>
+  (session, parts) => <Later load={load} session={session} parts={parts} />;
 
 interface View {
-  /** Without it, the view is not in the menu: it needs an ID. */
+  /** Without it, the view is not in the menu: other views lead to it. */
   name?: string;
   permission?: Permission;
-  show: (session: Session, id: string[]) => JSX.Element;
+  /** @param parts of the address, after the name of the view */
+  show: Show;
 }
 
 const VIEWS: Record<string, View> = {
-  '': { name: t.find.title, show: (session) => <Find session={session} /> },
-  customer: { show: (session, id) => <Customer key={id.join()} id={id} session={session} /> },
+  '': { name: t.home.title, show: (session) => <Home session={session} /> },
+  customer: {
+    show: (session, [id = '', ...more]) => <Customer key={id} id={id} more={more} session={session} />,
+  },
   order: { show: (session, [id = '']) => <Order key={id} id={id} session={session} /> },
-  today: { name: t.today.title, permission: 'reports', show: (session) => <Today session={session} /> },
-  months: { name: t.months.title, permission: 'reports', show: (_, [month]) => <Months month={month} /> },
-  rules: { name: t.rules.title, show: () => <Rules /> },
-  webhooks: { name: t.webhooks.title, permission: 'events', show: (_, range) => <Webhooks range={range} /> },
-  people: { name: t.people.title, permission: 'users', show: (session) => <People session={session} /> },
+  months: {
+    name: t.months.title,
+    permission: 'reports',
+    show: later(async () => (await import('./views/months.js')).months),
+  },
+  rules: { name: t.rules.title, show: later(async () => (await import('./views/rules.js')).rules) },
+  users: {
+    name: t.users.title,
+    permission: 'users',
+    show: later(async () => (await import('./views/users.js')).users),
+  },
+  webhooks: {
+    name: t.webhooks.title,
+    permission: 'events',
+    show: later(async () => (await import('./views/webhooks.js')).webhooks),
+  },
 };
-
-function Menu({ session, current, leave }: { session: Session; current: string; leave: () => void }): JSX.Element {
-  const { me } = session;
-  const entries = Object.entries(VIEWS).filter(
-    ([, { name, permission }]) => name && (!permission || session.can(permission)),
-  );
-  return (
-    <header>
-      <strong>{me.merchant.name}</strong>
-      <nav aria-label={t.menu}>
-        {entries.map(([path, { name }]) => (
-          <a key={path} href={`#/${path}`} aria-current={path === current ? 'page' : undefined}>
-            {name}
-          </a>
-        ))}
-      </nav>
-      <span class="user">
-        {me.name}{' '}
-        <Action
-          label={t.password.button}
-          work={async ({ current_password = '', new_password = '' }) => {
-            await cashback.changePassword({ current_password, new_password });
-            return t.password.done;
-          }}
-        >
-          <Field name="current_password" label={t.password.current} type="password" />
-          <Field name="new_password" label={t.password.next} type="password" />
-        </Action>{' '}
-        <button onClick={leave}>{t.logOut}</button>
-      </span>
-    </header>
-  );
-}
 
 /** Reads the clock when someone comes from elsewhere, where it may have been moved; but not while they type. */
 function followMoves(): () => void {
@@ -94,7 +80,7 @@ function App(): JSX.Element {
   const [note, setNote] = useState<unknown>();
   const [isEnded, setEnded] = useState(false);
   const [notice, setNotice] = useState<Notice>(null);
-  const [path = '', ...id] = useRoute();
+  const [path = '', ...more] = useRoute().parts;
   const enter = (next: Session | null): void => {
     if (next) useTimeZone(next.policy.time_zone);
     setClock(next?.clock ?? null);
@@ -113,27 +99,31 @@ function App(): JSX.Element {
   useEffect(() => (session ? onIdle(leave) : undefined), [session]);
   useEffect(() => (session?.clock ? followMoves() : undefined), [session]);
   // `#/constructor` is no view either.
-  const view = VIEWS[Object.hasOwn(VIEWS, path) ? path : '']!;
-  useEffect(() => {
-    document.title = `${view.name ?? t.title} – ${t.title}`;
-  }, [path]);
+  const current = Object.hasOwn(VIEWS, path) ? path : '';
+  const view = VIEWS[current]!;
+  const can = ({ permission }: View): boolean => !permission || session!.can(permission);
+  const views = Object.entries(VIEWS).flatMap(([of, { name, ...rest }]) =>
+    session && name && can(rest as View) ? [{ path: of, name }] : [],
+  );
   return (
     <>
-      {session && !isEnded && <Menu session={session} current={path} leave={leave} />}
+      {session && !isEnded && <Header session={session} views={views} current={current} leave={leave} />}
       {session?.clock && <Clock key={session.me.user_id} session={session} hidden={isEnded} />}
       {/* What was typed is still there when the same user has logged in again. */}
       {session && (
-        <main key={`${path} ${session.me.user_id}`} hidden={isEnded}>
-          {!view.permission || session.can(view.permission) ? view.show(session, id) : <p>{t.noPermission}</p>}
+        <main id="main" key={`${current} ${session.me.user_id}`} hidden={isEnded}>
+          {can(view) ? view.show(session, more) : <NotAllowed />}
         </main>
       )}
       {session === null && <Login onSession={enter} note={note} />}
       {session && isEnded && <Login onSession={enter} isModal />}
-      <footer>
-        <button class="link" lang={t.other.language} onClick={() => choose(t.other.language)}>
-          {t.other.name}
-        </button>
-      </footer>
+      {!session && (
+        <footer>
+          <button class="link" lang={t.other.language} onClick={() => choose(t.other.language)}>
+            {t.other.name}
+          </button>
+        </footer>
+      )}
       <p class="notice" role="status">
         {notice && t.notice[notice]}
       </p>
@@ -141,6 +131,15 @@ function App(): JSX.Element {
   );
 }
 
+const NotAllowed = (): JSX.Element => (
+  <>
+    <Heading title={t.title} />
+    <p>{t.noPermission}</p>
+  </>
+);
+
 document.documentElement.lang = language;
+showTheme();
+restoreScroll();
 if (isSecureContext) render(<App />, document.body);
 else render(<Problem error={new InputError(t.insecure)} />, document.body);

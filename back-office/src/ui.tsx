@@ -1,11 +1,10 @@
-import { CashbackError, type By, type Order } from '@cashback/client';
-import { type ComponentChildren, createContext, Fragment, type JSX } from 'preact';
-import { useContext, useEffect, useId, useMemo, useRef, useState } from 'preact/hooks';
+import { CashbackError, type By, type Order, type OrderStatus } from '@cashback/client';
+import { type ComponentChildren, Fragment, type JSX } from 'preact';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { isDocument } from '../../src/platform/values/document.js';
-import { documentText, money, t } from './format.js';
-import { notify } from './session.js';
+import { day, documentText, fullDay, fullInstant, instant, money, t } from './format.js';
+import type { Loaded } from './hooks.js';
 import type { Members } from './texts/en.js';
-import { type Loaded, type Paged, usePages, useSubmit, type Values } from './hooks.js';
 
 /** Says what a form lacks, before anything is sent. */
 export class InputError extends Error {}
@@ -50,114 +49,107 @@ export const Skeleton = ({ lines }: { lines: number }): JSX.Element => (
   </div>
 );
 
-export interface Column<T> {
-  head: string;
-  cell: (row: T) => ComponentChildren;
-  /** Numbers and amounts are aligned to the right. */
-  isNumber?: boolean;
-}
-
-interface TableProps<T> {
-  caption: string;
-  columns: Column<T>[];
-  rows: T[];
-  foot?: T | undefined;
-}
-
-/** A table that scrolls by itself if the screen is narrow. A continued one has its heads for screen readers only. */
-function PlainTable<T>({
-  caption,
-  columns,
-  rows,
-  foot,
-  isContinued,
-}: TableProps<T> & { isContinued?: boolean }): JSX.Element {
-  const cells = (row: T): JSX.Element[] =>
-    columns.map(({ head, cell, isNumber }) => (
-      <td key={head} class={isNumber ? 'number' : undefined}>
-        {cell(row)}
-      </td>
-    ));
-  return (
-    <div class="scrolls" role="region" aria-label={caption} tabIndex={0}>
-      <table>
-        <thead class={isContinued ? 'hidden' : undefined}>
-          <tr>
-            {columns.map(({ head, isNumber }) => (
-              <th key={head} scope="col" class={isNumber ? 'number' : undefined}>
-                {head}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row, index) => (
-            <tr key={index}>{cells(row)}</tr>
-          ))}
-        </tbody>
-        {foot && (
-          <tfoot>
-            <tr>{cells(foot)}</tr>
-          </tfoot>
-        )}
-      </table>
-    </div>
-  );
-}
-
-export function Table<T>(props: TableProps<T>): JSX.Element {
-  return props.rows.length === 0 ? <p class="empty">{t.nothing}</p> : <PlainTable {...props} />;
-}
-
-// A page that was drawn is not drawn again when the next one comes, and not laid out while it is out of sight.
-function Chunk<T>(props: Parameters<typeof PlainTable<T>>[0]): JSX.Element {
-  return useMemo(() => <PlainTable {...props} />, [props.rows]);
-}
-
-/** A list of the API. More is loaded at its end, when that is in sight or by the button. */
-export function PagedTable<T>(props: {
-  caption: string;
-  columns: Column<T>[];
-  list: (signal: AbortSignal) => Paged<T>;
-  on: unknown[];
-}): JSX.Element {
-  const { pages, isComplete, isLoading, error, more } = usePages(props.list, props.on);
-  const shown = pages.filter((rows) => rows.length > 0);
-  const end = useRef<HTMLDivElement>(null);
+/**
+ * The heading of a view, which has the focus when the view is new, so that a screen reader reads it and Tab goes on
+ * from here. The title of the page is the same.
+ */
+export function Heading({ title, children }: { title: string; children?: ComponentChildren }): JSX.Element {
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => heading.current?.focus({ preventScroll: true }), []);
   useEffect(() => {
-    const watcher = new IntersectionObserver(([entry]) => entry?.isIntersecting && more(), { rootMargin: '300px' });
-    if (pages.length > 0 && !isComplete && !isLoading && error === undefined) watcher.observe(end.current!);
-    return () => watcher.disconnect();
-  });
+    document.title = `${title} – ${t.title}`;
+  }, [title]);
   return (
-    <>
-      {shown.map((rows, index) => (
-        <div class={rows.length < 50 ? 'chunk' : 'chunk far'} key={index}>
-          <Chunk
-            caption={`${props.caption} ${index + 1}`}
-            columns={props.columns}
-            rows={rows}
-            isContinued={index > 0}
-          />
-        </div>
-      ))}
-      {isComplete && shown.length === 0 && <p class="empty">{t.nothing}</p>}
-      {isLoading && <Skeleton lines={pages.length === 0 ? 4 : 1} />}
-      {error !== undefined && <Problem error={error} retry={more} />}
-      <div ref={end}>{!isComplete && !isLoading && <button onClick={more}>{t.action.more}</button>}</div>
-    </>
+    <h1 ref={heading} tabIndex={-1}>
+      {title} {children}
+    </h1>
   );
 }
 
-export const Money = ({ of }: { of: string }): JSX.Element => (
-  <span class={/^-/.test(of) ? 'money minus' : 'money'}>{money(of)}</span>
+export function Section(props: {
+  title: string;
+  text?: string | undefined;
+  /** What can be done, beside the title. */
+  actions?: ComponentChildren;
+  children: ComponentChildren;
+}): JSX.Element {
+  const id = useId();
+  return (
+    <section aria-labelledby={id}>
+      <div class="head">
+        <div>
+          <h2 id={id}>{props.title}</h2>
+          {props.text && <p class="soft">{props.text}</p>}
+        </div>
+        {props.actions && <div class="buttons">{props.actions}</div>}
+      </div>
+      {props.children}
+    </section>
+  );
+}
+
+/** Why there is nothing, and what to do. */
+export const Empty = ({ children }: { children: ComponentChildren }): JSX.Element => <p class="empty">{children}</p>;
+
+/** Parts of a view, each with an address of its own. @param base the address of the first */
+export const Tabs = (props: {
+  label: string;
+  base: string;
+  at: string;
+  tabs: [path: string, text: string][];
+}): JSX.Element => (
+  <nav class="tabs" aria-label={props.label}>
+    {props.tabs.map(([path, text]) => (
+      <a key={path} href={`#/${props.base}${path && `/${path}`}`} aria-current={path === props.at ? 'page' : undefined}>
+        {text}
+      </a>
+    ))}
+  </nav>
 );
+
+/** Good is green, wait is amber, off is grey. The mark before the text differs, too. */
+export type Tone = 'good' | 'wait' | 'off';
+export const Badge = ({ tone, text }: { tone: Tone; text: string }): JSX.Element => (
+  <span class={`badge ${tone}`}>{text}</span>
+);
+
+const TONES: Record<OrderStatus, Tone> = {
+  pending: 'wait',
+  completed: 'good',
+  partially_refunded: 'wait',
+  refunded: 'off',
+  cancelled: 'off',
+  expired: 'off',
+};
+export const OrderBadge = ({ status }: { status: OrderStatus }): JSX.Element => (
+  <Badge tone={TONES[status]} text={t.status[status]} />
+);
+
+/** Zero is a dash, so that what is not zero can be seen. */
+export const Money = ({ of }: { of: string }): JSX.Element =>
+  /^-?0(\.0+)?$/.test(of) ? (
+    <span class="zero">–</span>
+  ) : (
+    <span class={/^-/.test(of) ? 'money minus' : 'money'}>{money(of)}</span>
+  );
+
+/** A short text, with all that it stands for under the mouse and for readers. */
+const Time = ({ text, whole }: { text: string; whole: string }): JSX.Element => (
+  <time title={whole}>
+    <span aria-hidden="true">{text}</span>
+    <span class="hidden">{whole}</span>
+  </time>
+);
+export const When = ({ at }: { at: string }): JSX.Element => <Time text={instant(at)} whole={fullInstant(at)} />;
+export const Day = ({ of }: { of: string }): JSX.Element => <Time text={day(of)} whole={fullDay(of)} />;
 
 export const Tile = (props: { name: string; amount: string; children?: ComponentChildren }): JSX.Element => (
   <div class="tile">
     <dt>{props.name}</dt>
     <dd>
-      <strong>{money(props.amount)}</strong>
+      <strong>
+        <Money of={props.amount} />
+      </strong>
       <small>{props.children}</small>
     </dd>
   </div>
@@ -177,29 +169,18 @@ export const Facts = ({ of }: { of: (false | [name: string, ...ComponentChildren
   </dl>
 );
 
-export function Section(props: { title: string; text?: string; children: ComponentChildren }): JSX.Element {
-  const id = useId();
-  return (
-    <section aria-labelledby={id}>
-      <h2 id={id}>{props.title}</h2>
-      {props.text && <p class="empty">{props.text}</p>}
-      {props.children}
-    </section>
-  );
-}
-
 /** An order that expired or was cancelled earns nothing, so its offer is none to show. */
 export const earnsNothing = ({ status }: Pick<Order, 'status'>): boolean => ['expired', 'cancelled'].includes(status);
 
 export const by = (who: By | null): string => (!who ? '–' : who.user_id ? who.name : t.operator);
 
 /** A CPF or CNPJ, hidden until it is asked for. An erased customer has none. */
-export function Customer({ document }: { document: string }): JSX.Element {
+export function Document({ of }: { of: string }): JSX.Element {
   const [hidden, hide] = useState(true);
   return (
     <span class="document">
-      {documentText(document, hidden)}{' '}
-      {isDocument(document) && (
+      {documentText(of, hidden)}{' '}
+      {isDocument(of) && (
         <button class="link" onClick={() => hide(!hidden)}>
           {hidden ? t.action.show : t.action.hide}
         </button>
@@ -212,6 +193,7 @@ export function Copy({ text }: { text: string }): JSX.Element {
   const [copied, set] = useState(false);
   return (
     <button
+      type="button"
       onClick={() =>
         void navigator.clipboard.writeText(text).then(
           () => set(true),
@@ -225,6 +207,16 @@ export function Copy({ text }: { text: string }): JSX.Element {
   );
 }
 
+/** What is shown only once, such as a password, with a button that copies it. */
+export const Once = ({ text, value }: { text: string; value: string }): JSX.Element => (
+  <div class="stack">
+    <p>{text}</p>
+    <p class="bar">
+      <code>{value}</code> <Copy text={value} />
+    </p>
+  </div>
+);
+
 /** Gives the browser a file. */
 export function save(text: string, type: string, name: string): void {
   const link = document.createElement('a');
@@ -232,284 +224,4 @@ export function save(text: string, type: string, name: string): void {
   link.download = name;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
-}
-
-const Refusal = createContext<Values>({});
-const refusedTexts: Partial<Values> = t.refused;
-
-export const LATEST = '2999-12-31T23:59';
-
-interface FieldProps {
-  name: string;
-  label: string;
-  value?: string | undefined;
-  hint?: string;
-  type?: 'text' | 'password' | 'email' | 'url' | 'date' | 'datetime-local';
-  optional?: boolean;
-  inputMode?: 'numeric' | 'decimal';
-  options?: [value: string, text: string][];
-  suggestions?: string[];
-}
-
-interface ChoiceProps {
-  name: string;
-  legend: string;
-  options: [value: string, text: string, isChosen: boolean][];
-}
-
-/** A labeled input, with what the service said about its member. */
-export function Field(props: FieldProps): JSX.Element {
-  const { name, label, value, hint, optional, options, suggestions, type, inputMode } = props;
-  const id = useId();
-  const refusal = useContext(Refusal)[name];
-  const shared = {
-    id,
-    name,
-    required: !optional,
-    'aria-invalid': refusal !== undefined,
-    'aria-describedby': `${id}-hint`,
-  };
-  const list = suggestions && `${id}-list`;
-  // Otherwise, browsers let people type years of six digits.
-  const max = type === 'datetime-local' ? LATEST : undefined;
-  const typed = { type: type ?? 'text', defaultValue: value, inputMode, autocomplete: 'off', list, max };
-  const input = { ...shared, ...typed } as JSX.IntrinsicElements['input'];
-  return (
-    <p class="field">
-      <label for={id}>
-        {label} {optional && <small>{t.optional}</small>}
-      </label>
-      {options ? (
-        <select {...shared} defaultValue={value}>
-          {options.map(([option, text]) => (
-            <option key={option} value={option} selected={option === value}>
-              {text}
-            </option>
-          ))}
-        </select>
-      ) : (
-        <input {...input} />
-      )}
-      {suggestions && (
-        <datalist id={list}>
-          {suggestions.map((text) => (
-            <option key={text} value={text} />
-          ))}
-        </datalist>
-      )}
-      <small id={`${id}-hint`} class={refusal ? 'refusal' : undefined}>
-        {refusal ?? hint} {refusal !== undefined && refusal === refusedTexts[name] && hint}
-      </small>
-    </p>
-  );
-}
-
-/** Boxes of which people tick some, with what the service said about their member. */
-export function Choice({ name, legend, options }: ChoiceProps): JSX.Element {
-  const id = useId();
-  const refusal = useContext(Refusal)[name];
-  return (
-    <fieldset class="choice" aria-describedby={`${id}-hint`}>
-      <legend>{legend}</legend>
-      {options.map(([value, text, isChosen]) => (
-        <label key={value}>
-          <input
-            type="checkbox"
-            name={name}
-            value={value}
-            defaultChecked={isChosen}
-            aria-invalid={refusal !== undefined}
-          />
-          {text}
-        </label>
-      ))}
-      <small id={`${id}-hint`} class="refusal">
-        {refusal}
-      </small>
-    </fieldset>
-  );
-}
-
-/** @returns what the service said about members, by the name of their field */
-const refusalsOf = (error: unknown): Values => {
-  const errors = error instanceof CashbackError ? error.errors : [];
-  return Object.fromEntries(
-    errors.map(({ pointer = '', detail }) => {
-      const field = pointer.split('/')[1] ?? '';
-      return [
-        field,
-        error instanceof CashbackError && 'maximum' in error ? problemText(error) : (refusedTexts[field] ?? detail),
-      ];
-    }),
-  );
-};
-
-export interface ActionProps {
-  label: string;
-  title?: string;
-  /** What it is done to. */
-  of?: string | undefined;
-  isDangerous?: boolean;
-  children?: ComponentChildren;
-  /** What would happen, shown before `work` does it. */
-  preview?: (values: Values) => ComponentChildren | Promise<ComponentChildren>;
-  /** @param id a new UUID for each opened dialog: a second click or attempt does the same thing again, not another one */
-  work: (values: Values, id: string) => Promise<ComponentChildren | void>;
-  /** When it is done, or something else may be, and the dialog is closed. */
-  onDone?: () => void;
-}
-
-/** A button that opens a dialog, which does one thing once. What was typed stays if it fails. */
-export function Action(props: ActionProps): JSX.Element {
-  const dialog = useRef<HTMLDialogElement>(null);
-  const [open, setOpen] = useState<string | null>(null);
-  const isDone = useRef(false);
-  const close = (): void => {
-    setOpen(null);
-    if (isDone.current) props.onDone?.();
-    isDone.current = false;
-  };
-  const done = (): void => {
-    // It may be done when the dialog has already been closed, for example with Escape.
-    if (dialog.current) isDone.current = true;
-    else props.onDone?.();
-  };
-  useEffect(() => {
-    if (open !== null) dialog.current?.showModal();
-  }, [open]);
-  return (
-    <>
-      <button class={props.isDangerous ? 'danger' : undefined} onClick={() => setOpen(crypto.randomUUID())}>
-        {props.label}
-      </button>
-      {open !== null && (
-        <dialog ref={dialog} aria-label={props.title ?? props.label} onClose={close}>
-          <ActionForm {...props} id={open} onDone={done} close={() => dialog.current?.close()} />
-        </dialog>
-      )}
-    </>
-  );
-}
-
-/** A dialog can be longer than the screen. */
-const scrollTo = (shown: HTMLElement | null): void => shown?.scrollIntoView({ block: 'nearest' });
-
-/**
- * Without an answer, it may be done, and a conflict says that something else was: what is shown must be loaded again
- * before someone does it twice.
- */
-const isOutdated = (error: unknown): boolean =>
-  error instanceof CashbackError && (error.status >= 500 || [0, 404, 409, 412].includes(error.status));
-
-function ActionForm(props: ActionProps & { id: string; onDone: () => void; close: () => void }): JSX.Element {
-  const [preview, setPreview] = useState<ComponentChildren>();
-  const [isShown, setShown] = useState(false);
-  const [done, setDone] = useState<ComponentChildren>();
-  const inputs = useRef(0);
-  const { isBusy, error, submit } = useSubmit(async (values) => {
-    if (props.preview && preview === undefined) {
-      const before = inputs.current;
-      const next = await props.preview(values);
-      if (before !== inputs.current) return;
-      // The second click of a double click must not confirm what nobody has read.
-      setShown(false);
-      setTimeout(() => setShown(true), 700);
-      return setPreview(next);
-    }
-    setPreview(undefined);
-    const result = await props.work(values, props.id).catch((error: unknown) => {
-      if (isOutdated(error)) props.onDone();
-      throw error;
-    });
-    props.onDone();
-    if (result) return setDone(result);
-    notify('done');
-    props.close();
-  });
-  const isReady = preview !== undefined || !props.preview;
-  return (
-    <form
-      onSubmit={submit}
-      onInput={() => {
-        inputs.current++;
-        setPreview(undefined);
-      }}
-    >
-      <h2>{props.title ?? props.label}</h2>
-      {props.of && <p class="empty">{props.of}</p>}
-      {done ?? (
-        <Refusal.Provider value={refusalsOf(error)}>
-          {props.children}
-          {preview !== undefined && (
-            <div role="status" ref={scrollTo}>
-              {preview}
-            </div>
-          )}
-          {error !== undefined && (
-            <div ref={scrollTo}>
-              <Problem error={error} />
-            </div>
-          )}
-        </Refusal.Provider>
-      )}
-      <p class="buttons">
-        <button type="button" onClick={props.close}>
-          {done ? t.action.close : t.action.back}
-        </button>
-        {!done && (
-          <button
-            class={props.isDangerous && isReady ? 'danger' : 'primary'}
-            disabled={isBusy || (preview !== undefined && !isShown)}
-          >
-            {isBusy ? t.action.working : isReady ? t.action.confirm : t.action.preview}
-          </button>
-        )}
-      </p>
-    </form>
-  );
-}
-
-interface ChartProps {
-  caption: string;
-  /** `value` is the height only: people read `text`. */
-  bars: { name: string; value: number; text: string }[];
-  /** Whether the list below is for everyone, not only for screen readers. */
-  isListed?: boolean;
-}
-
-/** Bars, and their texts as a list. */
-export function Chart({ caption, bars, isListed }: ChartProps): JSX.Element {
-  const most = Math.max(...bars.map(({ value }) => value), 0.01);
-  const width = 100 / bars.length;
-  return (
-    <figure>
-      <figcaption>{caption}</figcaption>
-      <svg viewBox="0 0 100 30" preserveAspectRatio="none" aria-hidden="true">
-        {bars.map(({ name, value, text }, index) => {
-          const height = (Math.max(value, 0) / most) * 29;
-          return (
-            <g key={name}>
-              <title>{`${name}: ${text}`}</title>
-              <rect class="space" x={index * width} y={0} width={width} height={30} />
-              <rect x={index * width + width * 0.1} y={30 - height} width={width * 0.8} height={height} />
-            </g>
-          );
-        })}
-      </svg>
-      {!isListed && bars.length > 0 && (
-        <p class="axis" aria-hidden="true">
-          <span>{bars[0]!.name}</span>
-          <span>{t.atMost(bars.reduce((top, bar) => (bar.value > top.value ? bar : top)).text)}</span>
-          <span>{bars.at(-1)!.name}</span>
-        </p>
-      )}
-      <ol class={isListed ? 'legend' : 'hidden'}>
-        {bars.map(({ name, text }) => (
-          <li key={name}>
-            {name} <b>{text}</b>
-          </li>
-        ))}
-      </ol>
-    </figure>
-  );
 }

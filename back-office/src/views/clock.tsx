@@ -5,7 +5,7 @@ import { now, setClock, useClock } from '../clock.js';
 import { count, dayFromToday, instant, instantOf, t } from '../format.js';
 import type { Values } from '../hooks.js';
 import { cashback, refreshClock, type Session } from '../session.js';
-import { Action, Field } from '../ui.js';
+import { Action, Field } from '../form.js';
 
 /** The clock of a sandbox, and a dialog that moves it. */
 export function Clock({ session, hidden }: { session: Session; hidden: boolean }): JSX.Element | null {
@@ -21,8 +21,8 @@ export function Clock({ session, hidden }: { session: Session; hidden: boolean }
         <time>{time}</time>
         <span>{moving || reached ? t.clock.moving : frozen ? t.clock.standing : t.clock.running}</span>
         <Action label={moving ? t.clock.continue : t.clock.move} work={move}>
-          <p class="empty">{t.clock.at(reached ? instant(reached) : time)}</p>
-          {!frozen && <p class="problem">{t.clock.first}</p>}
+          <p class="soft">{t.clock.at(reached ? instant(reached) : time)}</p>
+          {!frozen && <p class="warning">{t.clock.first}</p>}
           {moving && <p>{t.clock.unfinished}</p>}
           <Target opened={opened} values={moving || reached ? values.current : {}} />
           <p role="status">

@@ -5,26 +5,21 @@ import { isDocument } from '../../../src/platform/values/document.js';
 import { amountOf, day, documentOf, documentText, instant, money, month, staffId, t } from '../format.js';
 import { firstPage, go, useLoad } from '../hooks.js';
 import { cashback, type Session } from '../session.js';
-import {
-  Action,
-  Await,
-  by,
-  Chart,
-  type Column,
-  Customer as Document,
-  earnsNothing,
-  Field,
-  Money,
-  PagedTable,
-  save,
-  Section,
-  Skeleton,
-  Tile,
-} from '../ui.js';
-import { documentOfUnknown } from './find.js';
+import { Chart } from '../chart.js';
+import { Action, Field } from '../form.js';
+import { type Column, PagedTable } from '../table.js';
+import { Await, by, Document, earnsNothing, Money, save, Section, Skeleton, Tile, Heading } from '../ui.js';
+import { documentOfUnknown } from '../search.js';
 
-export function Customer({ id, session }: { id: string[]; session: Session }): JSX.Element {
-  const [walletId, key] = id;
+export function Customer({
+  id: walletId,
+  more: [key],
+  session,
+}: {
+  id: string;
+  more: string[];
+  session: Session;
+}): JSX.Element {
   const document = walletId === 'new' ? documentOfUnknown(session, key ?? '') : undefined;
   const wallet = useLoad(
     (signal) =>
@@ -38,7 +33,7 @@ export function Customer({ id, session }: { id: string[]; session: Session }): J
   };
   return (
     <>
-      <h1>{t.customer.title}</h1>
+      <Heading title={t.customer.title} />
       <Await of={wallet} lines={8}>
         {(data) => (
           <>
@@ -62,7 +57,7 @@ function Balance({ wallet, session, onChange }: Props): JSX.Element {
   return (
     <>
       <p class="bar">
-        <Document document={wallet.document} />
+        <Document of={wallet.document} />
         {isDocument(wallet.document) && session.can('grants') && (
           <Grant wallet={wallet} session={session} onDone={onChange} />
         )}
@@ -316,7 +311,6 @@ function Expiring({ id, version }: { id: string; version: number }): JSX.Element
             value: Number(row.expiring),
             text: money(row.expiring ?? '0.00'),
           }))}
-          isListed
         />
       )}
     </Await>

@@ -1,8 +1,9 @@
 import type { JSX } from 'preact';
 import { t } from '../format.js';
 import { useSubmit } from '../hooks.js';
+import { Logo } from '../icons.js';
 import { logIn, type Session } from '../session.js';
-import { Problem } from '../ui.js';
+import { Heading, Problem } from '../ui.js';
 
 interface LoginProps {
   onSession: (session: Session) => void;
@@ -19,7 +20,8 @@ export function Login({ onSession, note, isModal }: LoginProps): JSX.Element {
   } = useSubmit(async ({ email = '', password = '' }) => onSession(await logIn(email, password)));
   const form = (
     <>
-      <h1>{t.title}</h1>
+      <Logo />
+      {isModal ? <h2>{t.login.ended}</h2> : <Heading title={t.title} />}
       <form onSubmit={submit}>
         <p class="field">
           <label for="email">{t.login.email}</label>
@@ -34,12 +36,15 @@ export function Login({ onSession, note, isModal }: LoginProps): JSX.Element {
           {isBusy ? t.action.working : t.login.logIn}
         </button>
       </form>
+      <details>
+        <summary>{t.login.forgot}</summary>
+        <p class="soft">{t.login.forgotText}</p>
+      </details>
     </>
   );
   if (!isModal) return <main class="login">{form}</main>;
   return (
-    <dialog class="login" ref={showModal} onCancel={(event) => event.preventDefault()}>
-      <p>{t.login.ended}</p>
+    <dialog class="login" ref={showModal} aria-label={t.login.logIn} onCancel={(event) => event.preventDefault()}>
       {form}
     </dialog>
   );

@@ -3,9 +3,13 @@ import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { addMonths, language, month, monthFromNow, t } from '../format.js';
 import { go, useLoad, useOnce } from '../hooks.js';
-import { cashback } from '../session.js';
-import { Await, type Column, Problem, save, Section, Table } from '../ui.js';
-import { amountColumns } from './today.js';
+import { cashback, type Session } from '../session.js';
+import { type Column, Table } from '../table.js';
+import { Await, Heading, Money, Problem, save, Section } from '../ui.js';
+
+/** The columns of a ledger's amounts. */
+const amountColumns = (...names: Exclude<keyof typeof t.measure, 'orders'>[]): Column<LedgerRow>[] =>
+  names.map((name) => ({ head: t.measure[name], cell: (row) => <Money of={row[name]} />, isNumber: true }));
 
 const amounts = amountColumns(
   ...(['opening', 'earned', 'granted', 'redeemed', 'returned', 'taken_back', 'voided', 'debited'] as const),
@@ -25,7 +29,7 @@ export function Months({ month: chosen = monthFromNow(0) }: { month: string | un
       head: t.months.month,
       cell: ({ from, closed }) => (
         <>
-          <button class="link" aria-pressed={from === chosen} onClick={() => go('months', from)}>
+          <button class="link" aria-pressed={from === chosen} onClick={() => go(`months/${from}`)}>
             {month(from)}
           </button>{' '}
           {!closed && <small>{t.months.open}</small>}
@@ -36,8 +40,8 @@ export function Months({ month: chosen = monthFromNow(0) }: { month: string | un
   ];
   return (
     <>
-      <h1>{t.months.title}</h1>
-      <p class="empty">{t.months.text}</p>
+      <Heading title={t.months.title} />
+      <p class="soft">{t.months.text}</p>
       <Await of={months} lines={12}>
         {({ data }) => (
           <>
@@ -87,3 +91,5 @@ function Csv(props: { label: string; period: { from: string; to: string }; by: '
     </p>
   );
 }
+
+export const months = (_: Session, [month]: string[]): JSX.Element => <Months month={month} />;

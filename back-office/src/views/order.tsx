@@ -5,22 +5,9 @@ import { hasValidCheckDigits, isDocument } from '../../../src/platform/values/do
 import { amountOf, day, documentOf, documentText, instant, money, percent, staffId, t } from '../format.js';
 import { firstPage, useLoad, type Values } from '../hooks.js';
 import { cashback, type Session } from '../session.js';
-import {
-  Action,
-  Await,
-  by,
-  type Column,
-  Copy,
-  Customer,
-  earnsNothing,
-  Facts,
-  Field,
-  InputError,
-  Money,
-  PagedTable,
-  Section,
-  Table,
-} from '../ui.js';
+import { Action, Field } from '../form.js';
+import { type Column, PagedTable, Table } from '../table.js';
+import { Await, by, Copy, Document, earnsNothing, Facts, InputError, Money, Section } from '../ui.js';
 
 export function Order({ id, session }: { id: string; session: Session }): JSX.Element {
   const order = useLoad((signal) => cashback.orders.get(id, { signal }), [id]);
@@ -62,14 +49,14 @@ export function Order({ id, session }: { id: string; session: Session }): JSX.El
 const Head = ({ order, walletId }: { order: OrderDto; walletId: string | null | undefined }): JSX.Element => (
   <>
     <p class="bar">
-      <Customer document={order.document} />
+      <Document of={order.document} />
       {walletId && <a href={`#/customer/${walletId}`}>{t.order.openCustomer}</a>}
       <span>
         {instant(order.created_at)} · {order.store ?? t.noStore} · {by(order.created_by)}
       </span>
     </p>
     {order.customer_changed_at && (
-      <p class="empty">
+      <p class="soft">
         {t.correct.done(instant(order.customer_changed_at), by(order.customer_changed_by))}{' '}
         {order.customer_change_reason}
       </p>
@@ -294,8 +281,8 @@ function Correct({ order, onChange }: OperationProps): JSX.Element {
         return (
           <>
             <p>{t.correct.preview(documentText(order.document, false), documentText(document, false))}</p>
-            {!known && <p class="problem">{t.correct.unknown}</p>}
-            {!hasValidCheckDigits(document) && <p class="problem">{t.correct.digits}</p>}
+            {!known && <p class="warning">{t.correct.unknown}</p>}
+            {!hasValidCheckDigits(document) && <p class="warning">{t.correct.digits}</p>}
           </>
         );
       }}
@@ -329,7 +316,7 @@ function Before({ order }: { order: OrderDto }): JSX.Element {
   const refunds = useLoad((signal) => firstPage(cashback.refunds.list(order.id, {}, { signal })), [order.version]);
   return (
     <>
-      <p class="problem">{t.refund.before(money(order.refunded.amount))}</p>
+      <p class="warning">{t.refund.before(money(order.refunded.amount))}</p>
       <ul>
         {refunds.data?.data.map((refund) => (
           <li key={refund.id}>
@@ -380,7 +367,7 @@ const QuoteFacts = ({ quote }: { quote: RefundQuote }): JSX.Element => (
         [t.refund.takenBack, <Money of={quote.cashback_taken_back} />],
       ]}
     />
-    {quote.cashback_taken_back !== '0.00' && <p class="empty">{t.refund.takenFrom}</p>}
+    {quote.cashback_taken_back !== '0.00' && <p class="soft">{t.refund.takenFrom}</p>}
   </>
 );
 

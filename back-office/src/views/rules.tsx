@@ -1,9 +1,9 @@
 import type { Policy } from '@cashback/client';
 import type { JSX } from 'preact';
-import { day, money, percent, t, weekday } from '../format.js';
+import { day, money, percent, t, fullDay } from '../format.js';
 import { useLoad } from '../hooks.js';
 import { cashback } from '../session.js';
-import { Await } from '../ui.js';
+import { Await, Heading } from '../ui.js';
 
 /** Each rule that is set, as a sentence. */
 const sentences = (rules: Partial<Policy>): string[] =>
@@ -52,12 +52,12 @@ export function Rules(): JSX.Element {
   const policy = useLoad((signal) => cashback.policy.get({ signal }), []);
   return (
     <>
-      <h1>{t.rules.title}</h1>
-      <p class="empty">{t.rules.text}</p>
+      <Heading title={t.rules.title} />
+      <p class="soft">{t.rules.text}</p>
       <Await of={policy} lines={10}>
         {({ upcoming, campaign, base, ...rules }) => (
           <>
-            {campaign && <p>{t.rules.campaign(weekday(campaign.through))}</p>}
+            {campaign && <p>{t.rules.campaign(fullDay(campaign.through))}</p>}
             <Sentences of={rules} />
             {campaign && (
               <section>
@@ -66,7 +66,7 @@ export function Rules(): JSX.Element {
               </section>
             )}
             <h2>{t.rules.upcoming}</h2>
-            {upcoming.length === 0 && <p class="empty">{t.nothing}</p>}
+            {upcoming.length === 0 && <p class="soft">{t.nothing}</p>}
             {upcoming.map(({ id, name, from, through, rules: ofDays }) => (
               <section key={id}>
                 <h3>{t.rules.period(name, day(from), day(through))}</h3>
@@ -79,3 +79,5 @@ export function Rules(): JSX.Element {
     </>
   );
 }
+
+export const rules = (): JSX.Element => <Rules />;

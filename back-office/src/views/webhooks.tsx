@@ -3,8 +3,10 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { count, documentText, instant, instantOf, t } from '../format.js';
 import { firstPage, type Loaded, type Paged, useLoad } from '../hooks.js';
-import { cashback } from '../session.js';
-import { Action, Await, by, Choice, type Column, Facts, Field, LATEST, PagedTable, Section, Table } from '../ui.js';
+import { cashback, type Session } from '../session.js';
+import { Action, Choice, Field, LATEST } from '../form.js';
+import { type Column, PagedTable, Table } from '../table.js';
+import { Await, by, Facts, Section, Heading } from '../ui.js';
 
 /** @param range the first and the last number of events; without it, all there is about webhooks */
 export function Webhooks({ range }: { range: string[] }): JSX.Element {
@@ -16,11 +18,11 @@ function Overview(): JSX.Element {
   const endpoints = useLoad((signal) => cashback.webhookEndpoints.list({ signal }), []);
   return (
     <>
-      <h1>{t.webhooks.title}</h1>
+      <Heading title={t.webhooks.title} />
       <Await of={endpoints}>
         {({ data }) => (
           <>
-            {data.length === 0 && <p class="empty">{t.nothing}</p>}
+            {data.length === 0 && <p class="soft">{t.nothing}</p>}
             {data.map((endpoint) => (
               <Endpoint key={endpoint.id} endpoint={endpoint} onChange={endpoints.reload} />
             ))}
@@ -164,8 +166,8 @@ const Seek = ({ endpoint, onChange }: { endpoint: WebhookEndpoint; onChange: () 
       return Promise.resolve(
         <>
           <p>{t.webhooks.seekPreview(instant(instantOf(from)))}</p>
-          {isLater && <p class="problem">{t.webhooks.seekSkips(instant(oldest))}</p>}
-          {endpoint.status === 'disabled' && <p class="problem">{t.webhooks.seekDisabled}</p>}
+          {isLater && <p class="warning">{t.webhooks.seekSkips(instant(oldest))}</p>}
+          {endpoint.status === 'disabled' && <p class="warning">{t.webhooks.seekDisabled}</p>}
         </>,
       );
     }}
@@ -277,3 +279,5 @@ const Range = ({ first, last }: { first: number; last: number }): JSX.Element =>
     />
   </>
 );
+
+export const webhooks = (_: Session, range: string[]): JSX.Element => <Webhooks range={range} />;

@@ -3,14 +3,16 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { count, instant, t } from '../format.js';
 import { cashback, type Session } from '../session.js';
-import { Action, Choice, type Column, Field, PagedTable } from '../ui.js';
+import { Heading } from '../ui.js';
+import { Action, Choice, Field } from '../form.js';
+import { type Column, PagedTable } from '../table.js';
 
-export function People({ session }: { session: Session }): JSX.Element {
+export function Users({ session }: { session: Session }): JSX.Element {
   const [version, changed] = useState(0);
   const onChange = (): void => changed(version + 1);
   const columns: Column<User>[] = [
     {
-      head: t.people.name,
+      head: t.users.name,
       cell: ({ name, email }) => [
         name,
         <small key="email" class="email">
@@ -18,26 +20,26 @@ export function People({ session }: { session: Session }): JSX.Element {
         </small>,
       ],
     },
-    { head: t.people.permissions, cell: ({ permissions }) => permissions.map((name) => t.permission[name]).join(', ') },
-    { head: t.people.lastLogin, cell: (user) => (user.last_login_at ? instant(user.last_login_at) : t.webhooks.never) },
-    { head: t.people.sessions, cell: ({ sessions }) => count(sessions), isNumber: true },
+    { head: t.users.permissions, cell: ({ permissions }) => permissions.map((name) => t.permission[name]).join(', ') },
+    { head: t.users.lastLogin, cell: (user) => (user.last_login_at ? instant(user.last_login_at) : t.webhooks.never) },
+    { head: t.users.sessions, cell: ({ sessions }) => count(sessions), isNumber: true },
     {
       head: t.field.status,
       cell: (user) =>
         user.disabled
-          ? t.people.disabled
+          ? t.users.disabled
           : user.locked_out_until
-            ? t.people.lockedOut(instant(user.locked_out_until))
-            : t.people.active,
+            ? t.users.lockedOut(instant(user.locked_out_until))
+            : t.users.active,
     },
-    { head: t.people.actions, cell: (user) => <Operations user={user} session={session} onChange={onChange} /> },
+    { head: t.users.actions, cell: (user) => <Operations user={user} session={session} onChange={onChange} /> },
   ];
   return (
     <>
-      <h1>{t.people.title}</h1>
+      <Heading title={t.users.title} />
       <p class="buttons">
         <Action
-          label={t.people.create}
+          label={t.users.create}
           onDone={onChange}
           work={async ({ name = '', email = '', permissions }) =>
             passwordText(
@@ -45,13 +47,13 @@ export function People({ session }: { session: Session }): JSX.Element {
             )
           }
         >
-          <Field name="name" label={t.people.name} hint={t.people.nameHint} />
+          <Field name="name" label={t.users.name} hint={t.users.nameHint} />
           <Field name="email" label={t.login.email} type="email" />
           <Permissions session={session} has={['sell']} />
         </Action>
       </p>
       <PagedTable
-        caption={t.people.title}
+        caption={t.users.title}
         columns={columns}
         list={(signal) => cashback.users.list({ limit: 50 }, { signal })}
         on={[version]}
@@ -64,7 +66,7 @@ const permissionsOf = (text = ''): Permission[] => text.split(' ').filter((name)
 
 const passwordText = (password: string): JSX.Element => (
   <p>
-    {t.people.passwordOnce} <code>{password}</code>
+    {t.users.passwordOnce} <code>{password}</code>
   </p>
 );
 
@@ -72,7 +74,7 @@ const passwordText = (password: string): JSX.Element => (
 const Permissions = ({ session, has }: { session: Session; has: Permission[] }): JSX.Element => (
   <Choice
     name="permissions"
-    legend={t.people.permissions}
+    legend={t.users.permissions}
     options={session.me.permissions.map((name) => [name, t.permission[name], has.includes(name)])}
   />
 );
@@ -87,40 +89,42 @@ function Operations({
   onChange: () => void;
 }): JSX.Element | null {
   const { id, name, permissions, disabled } = user;
-  if (id === session.me.user_id) return <small>{t.people.you}</small>;
+  if (id === session.me.user_id) return <small>{t.users.you}</small>;
   // The service refuses to change a user who may do more.
-  if (!permissions.every(session.can)) return <small>{t.people.mayDoMore}</small>;
+  if (!permissions.every(session.can)) return <small>{t.users.mayDoMore}</small>;
   return (
     <span class="buttons">
       <Action
-        label={t.people.change}
-        title={t.people.changeOf(name)}
+        label={t.users.change}
+        title={t.users.changeOf(name)}
         onDone={onChange}
         work={async (values) => {
           const next = { name: values.name ?? '', permissions: permissionsOf(values.permissions), disabled };
           await cashback.users.change(id, next);
         }}
       >
-        <Field name="name" label={t.people.name} value={name} />
+        <Field name="name" label={t.users.name} value={name} />
         <Permissions session={session} has={permissions} />
       </Action>
       <Action
-        label={disabled ? t.people.enable : t.people.disable}
-        title={disabled ? t.people.enableOf(name) : t.people.disableOf(name)}
+        label={disabled ? t.users.enable : t.users.disable}
+        title={disabled ? t.users.enableOf(name) : t.users.disableOf(name)}
         isDangerous={!disabled}
         onDone={onChange}
         work={async () => void (await cashback.users.change(id, { name, permissions, disabled: !disabled }))}
       >
-        <p>{disabled ? t.people.enableText : t.people.disableText}</p>
+        <p>{disabled ? t.users.enableText : t.users.disableText}</p>
       </Action>
       <Action
-        label={t.people.password}
-        title={t.people.passwordOf(name)}
+        label={t.users.password}
+        title={t.users.passwordOf(name)}
         onDone={onChange}
         work={async () => passwordText((await cashback.users.renewPassword(id)).password)}
       >
-        <p>{t.people.passwordText}</p>
+        <p>{t.users.passwordText}</p>
       </Action>
     </span>
   );
 }
+
+export const users = (session: Session): JSX.Element => <Users session={session} />;
