@@ -19,10 +19,10 @@ const TOP = 22;
 const BOTTOM = 24;
 const LEFT = 44;
 
-/** The next of 1, 2, 5, 10, 20, 50, … */
+/** The next number that reads well on an axis. */
 function roundUp(value: number): number {
   const power = 10 ** Math.floor(Math.log10(value));
-  return [1, 2, 5, 10].map((step) => step * power).find((step) => step >= value) ?? value;
+  return [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10].map((step) => step * power).find((step) => step >= value) ?? value;
 }
 
 /** Bars with axes. Mouse, touch and arrow keys say the value of each; readers have them as a table. */

@@ -9,6 +9,8 @@ export interface Column<T> {
   cell: (row: T) => ComponentChildren;
   /** Numbers and amounts are aligned to the right. */
   isNumber?: boolean;
+  /** Buttons: on a phone they have the whole width. */
+  isActions?: boolean;
   /** Whether it is one of the two facts that come first where a row is a card, on a phone. */
   isLead?: boolean;
 }
@@ -20,8 +22,10 @@ interface TableProps<T> {
   foot?: T | undefined;
 }
 
-const classOf = ({ isNumber, isLead }: Column<never>, shown: ComponentChildren): string =>
-  [isNumber && 'number', isLead && 'lead', (shown ?? '–') === '–' && 'blank'].filter(Boolean).join(' ');
+const classOf = ({ isNumber, isLead, isActions }: Column<never>, shown: ComponentChildren): string =>
+  [isNumber && 'number', isLead && 'lead', isActions && 'actions', (shown ?? '–') === '–' && 'blank']
+    .filter(Boolean)
+    .join(' ');
 
 /** A table that scrolls by itself if it is wide. A continued one has its heads for screen readers only. */
 function Rows<T>(props: TableProps<T> & { isContinued?: boolean }): JSX.Element {
@@ -32,7 +36,7 @@ function Rows<T>(props: TableProps<T> & { isContinued?: boolean }): JSX.Element 
       const shown = column.cell(row);
       return (
         <td key={column.head} role="cell" data-head={column.head} class={classOf(column, shown)}>
-          {shown}
+          <div>{shown}</div>
         </td>
       );
     });

@@ -19,7 +19,9 @@ export function Clock({ session, hidden }: { session: Session; hidden: boolean }
       <p class="bar">
         <strong>{t.clock.sandbox}</strong>
         <time>{time}</time>
-        <span>{moving || reached ? t.clock.moving : frozen ? t.clock.standing : t.clock.running}</span>
+        <span class="only-wide">
+          {moving || reached ? t.clock.moving : frozen ? t.clock.standing : t.clock.running}
+        </span>
         <Action label={moving ? t.clock.continue : t.clock.move} work={move}>
           <p class="soft">{t.clock.at(reached ? instant(reached) : time)}</p>
           {!frozen && <p class="warning">{t.clock.first}</p>}

@@ -32,7 +32,11 @@ export function Users({ session }: { session: Session }): JSX.Element {
             ? t.users.lockedOut(instant(user.locked_out_until))
             : t.users.active,
     },
-    { head: t.users.actions, cell: (user) => <Operations user={user} session={session} onChange={onChange} /> },
+    {
+      head: t.users.actions,
+      isActions: true,
+      cell: (user) => <Operations user={user} session={session} onChange={onChange} />,
+    },
   ];
   return (
     <>
