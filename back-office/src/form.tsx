@@ -163,7 +163,7 @@ export function Action(props: ActionProps): JSX.Element {
   const [isOpen, open] = useState(false);
   return (
     <>
-      <button class={props.isDangerous ? 'danger' : props.isPrimary ? 'primary' : undefined} onClick={() => open(true)}>
+      <button class={props.isPrimary ? 'primary' : undefined} onClick={() => open(true)}>
         {props.label}
       </button>
       {isOpen && <ActionDialog {...props} onClose={() => open(false)} />}

@@ -113,6 +113,13 @@ export interface Page<T> {
 /** What can be read page by page. */
 export type Paged<T> = Pick<List<Page<T>>, 'pages'>;
 
+/** A list of what is made of the rows of another one, page by page. */
+export const mapped = <S, T>(list: Paged<S>, map: (rows: S[]) => Promise<T[]>): Paged<T> => ({
+  async *pages(from) {
+    for await (const { data, next_cursor } of list.pages(from)) yield { data: await map(data), next_cursor };
+  },
+});
+
 export async function firstPage<P extends { data: unknown[] }>(list: List<P>): Promise<P> {
   for await (const page of list.pages()) return page;
   throw new Error('a list has a page');

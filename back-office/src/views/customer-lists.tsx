@@ -1,0 +1,375 @@
+import type { Credit, Debit, Entry, EntrySource, Order } from '@cashback/client';
+import type { ComponentChildren, JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { isDocument } from '../../../src/platform/values/document.js';
+import { now } from '../clock.js';
+import { count, money, t } from '../format.js';
+import { Action, Field } from '../form.js';
+import { address, firstPage, mapped, useFilters, useLoad } from '../hooks.js';
+import { cashback, type Session } from '../session.js';
+import { type Column, PagedTable } from '../table.js';
+import { Await, Badge, by, Day, earnsNothing, Money, OrderBadge, Skeleton, When } from '../ui.js';
+import { Grant, type OfCustomer } from './customer-actions.js';
+
+const orderColumns: Column<Order>[] = [
+  {
+    head: t.order.number,
+    cell: ({ id, external_id }) => <a href={address(`order/${id}`)}>{external_id}</a>,
+    isLead: true,
+  },
+  { head: t.field.date, cell: ({ created_at }) => <When at={created_at} /> },
+  { head: t.field.status, cell: ({ status }) => <OrderBadge status={status} /> },
+  { head: t.field.store, cell: ({ store }) => store ?? '–' },
+  { head: t.field.by, cell: ({ created_by }) => by(created_by) },
+  {
+    head: t.measure.earned,
+    cell: (order) => (earnsNothing(order) ? '–' : <Money of={order.cashback.to_receive.amount} />),
+    isNumber: true,
+  },
+  {
+    head: t.order.cashback,
+    cell: (order) => (earnsNothing(order) ? '–' : t.toReceive[order.cashback.to_receive.status]),
+  },
+  { head: t.order.redeemed, cell: ({ cashback: { to_redeem } }) => <Money of={to_redeem.redeemed} />, isNumber: true },
+  { head: t.order.total, cell: ({ total }) => <Money of={total} />, isNumber: true, isLead: true },
+];
+
+export const Orders = ({ wallet: { document }, version }: OfCustomer): JSX.Element => (
+  <PagedTable
+    caption={t.customer.tabs.orders}
+    columns={orderColumns}
+    list={(signal) => cashback.orders.search({ document, limit: 20 }, { signal })}
+    on={[document, version]}
+    empty={t.customer.noOrders}
+  />
+);
+
+const Source = ({ type, id, external_id, note }: EntrySource & { note?: ComponentChildren }): JSX.Element => (
+  <>
+    {type === 'order' ? <a href={address(`order/${id}`)}>{external_id}</a> : t.entryKind.grant}
+    {note && <small>{note}</small>}
+  </>
+);
+
+/** @returns what expired of credits, as far as the last hundred lines of the statement know */
+const expiredOf = (id: string, signal: AbortSignal): Promise<Map<string | null, string>> =>
+  firstPage(cashback.wallets.entries(id, { limit: 100 }, { signal })).then(
+    ({ data }) =>
+      new Map(
+        data
+          .filter(({ kind }) => kind === 'expire')
+          .map(({ credit_id, amount }) => [credit_id, amount.replace('-', '')]),
+      ),
+  );
+
+export function Credits(props: OfCustomer): JSX.Element {
+  const { wallet, session, version } = props;
+  const [{ credits }, filter] = useFilters({ credits: 'open' });
+  const status = credits === 'all' ? 'all' : 'open';
+  const id = wallet.id ?? '';
+  const expired = useLoad(
+    (signal) => (status === 'all' && id ? expiredOf(id, signal) : Promise.resolve(new Map<string, string>())),
+    [id, status, version],
+  );
+  return (
+    <>
+      <p class="buttons">
+        {(['open', 'all'] as const).map((name) => (
+          <button
+            key={name}
+            class="chip"
+            aria-pressed={status === name}
+            onClick={() => filter({ credits: name === 'all' ? name : '' })}
+          >
+            {t.customer.creditsOf[name]}
+          </button>
+        ))}
+      </p>
+      {id === '' ? (
+        <p class="empty">{t.customer.noCredits}</p>
+      ) : (
+        <Await of={expired}>
+          {(amounts) => (
+            <PagedTable
+              caption={t.customer.tabs.credits}
+              columns={creditColumns(props, amounts)}
+              list={(signal) => cashback.wallets.credits(id, { status }, { signal })}
+              on={[id, version, status, session.me.user_id, amounts]}
+              empty={t.customer.noCredits}
+            />
+          )}
+        </Await>
+      )}
+    </>
+  );
+}
+
+/** Whether a credit can be used, or why it cannot. */
+function CreditState({ credit, expired }: { credit: Credit; expired: string | undefined }): JSX.Element {
+  const { state } = t.customer;
+  if (expired !== undefined) return <Badge tone="off" text={state.expired(money(expired))} />;
+  if (credit.remaining === '0.00')
+    return <Badge tone="off" text={new Date(credit.expires_at) < now() ? state.past : state.spent} />;
+  return new Date(credit.available_at) > now() ? (
+    <Badge tone="wait" text={state.pending} />
+  ) : (
+    <Badge tone="good" text={state.available} />
+  );
+}
+
+const creditColumns = (props: OfCustomer, expired: Map<string | null, string>): Column<Credit>[] => [
+  {
+    head: t.entry.source,
+    cell: ({ source, store }) => (
+      <Source
+        {...source}
+        store={store}
+        note={source.return ? t.customer.returned : source.type === 'grant' && (source.reason ?? source.external_id)}
+      />
+    ),
+    isLead: true,
+  },
+  { head: t.field.status, cell: (credit) => <CreditState credit={credit} expired={expired.get(credit.id)} /> },
+  { head: t.field.store, cell: ({ store }) => store ?? '–' },
+  { head: t.customer.availableOn, cell: ({ available_on }) => <Day of={available_on} /> },
+  { head: t.customer.expiresOn, cell: ({ expires_on }) => <Day of={expires_on} /> },
+  { head: t.field.amount, cell: ({ amount }) => <Money of={amount} />, isNumber: true },
+  { head: t.customer.held, cell: ({ held }) => <Money of={held} />, isNumber: true },
+  { head: t.customer.remaining, cell: ({ remaining }) => <Money of={remaining} />, isNumber: true, isLead: true },
+  {
+    head: t.users.actions,
+    cell: (credit) => <CreditActions {...props} credit={credit} expired={expired.get(credit.id)} />,
+    isActions: true,
+  },
+];
+
+function CreditActions(props: OfCustomer & { credit: Credit; expired: string | undefined }): JSX.Element | null {
+  const { credit, expired, session, wallet, onChange } = props;
+  const { source, remaining } = credit;
+  if (!session.can('grants') || !isDocument(wallet.document)) return null;
+  if (expired !== undefined) return <GrantAgain {...props} amount={expired} store={credit.store} />;
+  if (source.type !== 'grant' || remaining === '0.00') return null;
+  return (
+    <Action
+      label={t.grant.void}
+      of={source.reason ?? source.external_id}
+      isDangerous
+      onDone={onChange}
+      work={async ({ reason }) =>
+        t.grant.voided(money((await cashback.grants.void(source.id, reason ? { reason } : {})).voided))
+      }
+    >
+      <p>{t.grant.voidText(money(remaining))}</p>
+      <Field name="reason" label={t.field.reason} optional />
+    </Action>
+  );
+}
+
+/** No date is ever renewed: what expired is granted again, with the name of who did it. */
+const GrantAgain = (props: OfCustomer & { amount: string; store: string | null }): JSX.Element => (
+  <Grant {...props} label={t.grant.again} again={{ amount: props.amount, store: props.store }} />
+);
+
+/** The lines of one change, of which each credit has one. They are in the list of all lines, newest first. */
+async function linesOf(walletId: string, change: Entry, signal: AbortSignal): Promise<Entry[]> {
+  const first = change.seq - change.lines + 1;
+  const lines: Entry[] = [];
+  for await (const { data } of cashback.wallets.entries(walletId, { limit: 100 }, { signal }).pages()) {
+    lines.push(...data.filter(({ seq }) => seq >= first && seq <= change.seq));
+    if (data.some(({ seq }) => seq <= first)) break;
+  }
+  return lines;
+}
+
+const Lines = ({ walletId, change }: { walletId: string; change: Entry }): JSX.Element => (
+  <Await of={useLoad((signal) => linesOf(walletId, change, signal), [change.seq])} lines={change.lines}>
+    {(lines) => (
+      <ul>
+        {lines.map(({ seq, amount, source }) => (
+          <li key={seq}>
+            {source && <Source {...source} />} <Money of={amount} />
+          </li>
+        ))}
+      </ul>
+    )}
+  </Await>
+);
+
+function Opened({ walletId, change }: { walletId: string; change: Entry }): JSX.Element {
+  const [isOpen, open] = useState(false);
+  return (
+    <details onToggle={({ currentTarget }) => open(currentTarget.open)}>
+      <summary>{t.entry.lines(count(change.lines))}</summary>
+      {isOpen && <Lines walletId={walletId} change={change} />}
+    </details>
+  );
+}
+
+const entryColumns = (props: OfCustomer & { id: string }): Column<Entry>[] => [
+  { head: t.field.date, cell: ({ created_at }) => <When at={created_at} /> },
+  { head: t.entry.kind, cell: ({ kind }) => t.entryKind[kind], isLead: true },
+  {
+    head: t.entry.source,
+    cell: (entry) => (
+      <>
+        {entry.order_id ? (
+          <a href={address(`order/${entry.order_id}`)}>{entry.order_external_id}</a>
+        ) : (
+          entry.source && <Source {...entry.source} />
+        )}
+        {entry.refund_external_id && <small>{t.entry.refund(entry.refund_external_id)}</small>}
+        {entry.sold_at && <small>{t.entry.sold(<When at={entry.sold_at} />)}</small>}
+        {entry.lines > 1 && <Opened walletId={props.id} change={entry} />}
+      </>
+    ),
+  },
+  { head: t.field.reason, cell: ({ reason }) => reason ?? '–' },
+  { head: t.field.store, cell: ({ store }) => store ?? '–' },
+  { head: t.field.by, cell: (entry) => by(entry.by) },
+  { head: t.entry.balance, cell: ({ balance }) => <Money of={balance} />, isNumber: true },
+  { head: t.field.amount, cell: ({ amount }) => <Money of={amount} />, isNumber: true, isLead: true },
+  {
+    head: t.users.actions,
+    cell: ({ kind, amount, source, lines }) =>
+      kind === 'expire' && lines === 1 && props.session.can('grants') && isDocument(props.wallet.document) ? (
+        <GrantAgain {...props} amount={amount.replace('-', '')} store={source?.store ?? null} />
+      ) : null,
+    isActions: true,
+  },
+];
+
+export function Statement(props: OfCustomer): JSX.Element {
+  const { wallet, version } = props;
+  const id = wallet.id ?? '';
+  const newest = useLoad(
+    (signal) => (id ? firstPage(cashback.wallets.entries(id, { limit: 1 }, { signal })) : Promise.resolve(null)),
+    [id, version],
+  );
+  if (id === '') return <p class="empty">{t.customer.noEntries}</p>;
+  const last = newest.data?.data[0];
+  return (
+    <>
+      {last ? (
+        <p class="soft">
+          {t.customer.addsUp({
+            available: money(wallet.available),
+            pending: money(wallet.pending),
+            held: money(wallet.held),
+            balance: money(last.balance),
+          })}
+        </p>
+      ) : (
+        newest.error === undefined && <Skeleton lines={1} />
+      )}
+      <PagedTable
+        caption={t.customer.tabs.statement}
+        columns={entryColumns({ ...props, id })}
+        list={(signal) => cashback.wallets.entries(id, { limit: 50, by: 'change' }, { signal })}
+        on={[id, version]}
+        empty={t.customer.noEntries}
+      />
+    </>
+  );
+}
+
+/** What the team wrote, with who and when. */
+interface Note {
+  at: string;
+  what: string;
+  amount?: string;
+  reason: string | null;
+  note?: string | null;
+  who: string;
+  debit?: Debit;
+}
+
+/** @returns what the team wrote about a change; undefined if it is nobody's */
+async function noteOf(entry: Entry, signal: AbortSignal): Promise<Note | undefined> {
+  const { kind, grant_id, debit_id, order_id, refund_id, amount } = entry;
+  const shown = { at: entry.created_at, what: t.entryKind[kind], amount, who: by(entry.by) };
+  if (grant_id && kind === 'grant') {
+    const { reason, note } = await cashback.grants.get(grant_id, { signal });
+    return { ...shown, reason, note };
+  }
+  if (grant_id && kind === 'void')
+    return { ...shown, reason: (await cashback.grants.get(grant_id, { signal })).void_reason };
+  if (debit_id) {
+    const debit = await cashback.debits.get(debit_id, { signal });
+    const isUndone = !amount.startsWith('-');
+    if (isUndone) return { ...shown, what: t.debit.undone, reason: debit.void_reason };
+    return { ...shown, reason: debit.reason, note: debit.note, debit };
+  }
+  if (order_id && refund_id && (kind === 'return' || kind === 'take_back')) {
+    const refund = await cashback.refunds.get(order_id, refund_id, { signal });
+    // The second time, it was undone.
+    const isUndone = refund.voided_at !== null && entry.created_at >= refund.voided_at;
+    if (isUndone) return { ...shown, what: t.timeline.refund_voided, reason: refund.void_reason };
+    return { ...shown, what: t.entry.refund(refund.external_id), reason: refund.reason };
+  }
+  return undefined;
+}
+
+export function Notes(props: OfCustomer): JSX.Element {
+  const { wallet, version } = props;
+  const id = wallet.id ?? '';
+  if (id === '') return <p class="empty">{t.customer.noNotes}</p>;
+  const freeze: Note[] = wallet.freeze_changed_at
+    ? [
+        {
+          at: wallet.freeze_changed_at,
+          what: wallet.frozen ? t.freeze.done : t.freeze.undone,
+          reason: wallet.freeze_reason,
+          who: by(wallet.freeze_changed_by),
+        },
+      ]
+    : [];
+  return (
+    <>
+      {freeze.length > 0 && (
+        <p class="card">
+          {freeze[0]!.what} · <When at={freeze[0]!.at} /> · {freeze[0]!.who}: {freeze[0]!.reason}
+        </p>
+      )}
+      <PagedTable
+        caption={t.customer.tabs.notes}
+        columns={noteColumns(props)}
+        list={(signal) =>
+          mapped(cashback.wallets.entries(id, { limit: 50, by: 'change' }, { signal }), async (entries) => {
+            const notes = await Promise.all(entries.map((entry) => noteOf(entry, signal)));
+            return notes.filter((note) => note !== undefined);
+          })
+        }
+        on={[id, version]}
+        empty={t.customer.noNotes}
+      />
+    </>
+  );
+}
+
+const noteColumns = ({ session, onChange }: { session: Session; onChange: () => void }): Column<Note>[] => [
+  { head: t.field.date, cell: ({ at }) => <When at={at} /> },
+  { head: t.order.what, cell: ({ what }) => what, isLead: true },
+  { head: t.field.reason, cell: ({ reason }) => reason ?? '–' },
+  { head: t.grant.note, cell: ({ note }) => note ?? '–' },
+  { head: t.field.by, cell: ({ who }) => who },
+  { head: t.field.amount, cell: ({ amount }) => amount && <Money of={amount} />, isNumber: true, isLead: true },
+  {
+    head: t.users.actions,
+    cell: ({ debit }) =>
+      debit && !debit.voided_at && session.can('debits') ? (
+        <Action
+          label={t.debit.undo}
+          of={debit.reason ?? debit.external_id}
+          onDone={onChange}
+          work={async ({ reason }) => {
+            const { restored, not_restored } = await cashback.debits.void(debit.id, reason ? { reason } : {});
+            return t.debit.restored(money(restored), not_restored === '0.00' ? null : money(not_restored));
+          }}
+        >
+          <p>{t.debit.undoText(money(debit.amount))}</p>
+          <Field name="reason" label={t.field.reason} optional />
+        </Action>
+      ) : null,
+    isActions: true,
+  },
+];
