@@ -113,6 +113,8 @@ export function addMonths(value: string, months: number): string {
   return date.toISOString().slice(0, 10);
 }
 
+/** `2026-11` */
+export const monthOfToday = (): string => dayFromToday(0).slice(0, 7);
 export const monthFromNow = (months: number): string => addMonths(dayFromToday(0), months);
 
 /**

@@ -46,6 +46,11 @@ const VIEWS: Record<string, View> = {
     show: (session, [id = '', ...more]) => <Customer key={id} id={id} more={more} session={session} />,
   },
   order: { show: (session, [id = '']) => <Order key={id} id={id} session={session} /> },
+  grants: {
+    name: t.file.title,
+    permission: 'grants',
+    show: later(async () => (await import('./views/grants.js')).grants),
+  },
   months: {
     name: t.months.title,
     permission: 'reports',
