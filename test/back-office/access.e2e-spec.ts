@@ -28,11 +28,13 @@ describeInBrowser('The back office', () => {
     '',
     `customer/${wallet.id}`,
     `order/${order.id}`,
-    'today',
-    'months',
+    `customer/${wallet.id}/credits?credits=all`,
+    `customer/${wallet.id}/statement`,
+    `customer/${wallet.id}/notes`,
+    'grants',
     'rules',
     'webhooks',
-    'people',
+    'users',
   ];
   async function show(page: Page, view: string): Promise<void> {
     await page.goto(`${service.url}/back-office/#/${view}`);

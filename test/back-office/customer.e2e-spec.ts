@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { describeInBrowser, logIn, openDialog, plain, useBrowser } from '../support/browser.js';
+import { confirm, describeInBrowser, logIn, look, openDialog, plain, useBrowser } from '../support/browser.js';
 import { aDocument, aUser, grant, punctuated } from '../support/factories.js';
 import { DAY_MS } from '../../src/platform/values/time.js';
 import { hasValidCheckDigits } from '../../src/platform/values/document.js';
@@ -31,18 +31,13 @@ describeInBrowser('A customer in the back office', () => {
   const grantsOf = async (): Promise<Grant[]> =>
     (await merchant.all<Grant>('/grants?limit=100')).filter((given) => given.document === document);
 
-  async function look(page: Page, what: string): Promise<void> {
-    await page.goto(`${service.url}/back-office/#/`);
-    await page.getByRole('searchbox').fill(what);
-    await page.keyboard.press('Enter');
-  }
-
   it('is found by the CPF with and without punctuation, by an order number, and by IDs', async () => {
     const page = await enter(support);
     for (const what of [document, punctuated(document), ` ${document} `, wallet.id]) {
       await look(page, what);
       await page.waitForURL(`**/#/customer/${wallet.id}`);
-      await page.getByText('These lines add up to').waitFor();
+      await page.getByText('to use today').waitFor();
+      await page.goto(`${service.url}/back-office/#/`);
     }
     for (const what of [order.external_id, order.id]) {
       await look(page, what);
@@ -99,13 +94,13 @@ describeInBrowser('A customer in the back office', () => {
     const page = await enter(support);
     await look(page, newcomer);
     await page.waitForURL('**/#/customer/new/0');
-    await page.getByRole('heading', { name: 'Orders' }).waitFor();
-    await page.getByRole('button', { name: 'Log out' }).click();
+    await page.getByRole('link', { name: 'Orders' }).waitFor();
+    await leave(page);
     await logIn(page, await aUser(service, (await otherShop()).id, ['reports'], 'Other'));
     await page.getByText('No such order or customer in your shop.').waitFor();
-    await page.getByRole('button', { name: 'Log out' }).click();
+    await leave(page);
     await logIn(page, support);
-    await page.getByRole('heading', { name: 'Orders' }).waitFor();
+    await page.getByRole('link', { name: 'Orders' }).waitFor();
   });
 
   it('that does not exist, or belongs to another merchant, is said in words', async () => {
@@ -127,47 +122,101 @@ describeInBrowser('A customer in the back office', () => {
     await merchant.create({ document: newcomer });
     const page = await enter(support);
     await look(page, newcomer);
-    await page.getByRole('heading', { name: 'Orders' }).waitFor();
+    await page.getByRole('link', { name: 'Orders' }).waitFor();
     expect(page.url()).not.toContain(newcomer);
     await page.getByText('after completion').waitFor();
   });
 
-  it('has the amounts, the orders, the credits and the statement of the API', async () => {
+  it('is a call sheet: what to say, the last orders, and tabs whose amounts are those of the API', async () => {
     const page = await enter(support, `customer/${wallet.id}`);
-    await page.getByText('These lines add up to').waitFor();
+    const answer = plain(await page.locator('blockquote p').innerText());
+    expect(answer).toContain(`R$60.00 to use today; R$${wallet.pending} more from `);
     await page.getByRole('link', { name: order.external_id }).first().waitFor();
-    const text = await textOf(page);
-    expect(text).toContain('R$60.00');
-    expect(text).toContain(`R$${wallet.pending}`);
-    expect(text).toContain('These lines add up to R$66.50.');
-    const lines = await page.getByRole('region', { name: 'Statement 1' }).locator('tbody tr').allInnerTexts();
-    expect(
-      lines.map((line) => line.split('\t').map((cell) => cell.trim())).map(([, kind, source]) => [kind, source]),
-    ).toEqual([
+    await page.getByRole('link', { name: 'Credits' }).click();
+    await page.getByRole('cell', { name: 'R$60.00' }).first().waitFor();
+    await page.getByRole('link', { name: 'Statement' }).click();
+    await page.getByText('the sum of these lines').waitFor();
+    expect(await textOf(page)).toContain(
+      `Available R$60.00 + pending R$${wallet.pending} + held R$0.00 = R$66.50, the sum of these lines.`,
+    );
+    const lines = await page.getByRole('group', { name: 'Statement 1' }).locator('tbody tr').allInnerTexts();
+    const cells = lines.map((line) => line.split('\t').map((cell) => cell.trim()));
+    expect(cells.map(([, kind, source]) => [kind, source])).toEqual([
       ['Earned', order.external_id],
       ['Redeemed', order.external_id],
-      ['Granted', expect.any(String)],
+      ['Granted', 'Granted'],
     ]);
     expect(lines[0]).toContain('SP-014');
     expect(lines[0]).toContain(merchant.name);
     expect(lines[2]).toContain('Operator');
+    await page.goBack();
+    await page.getByRole('cell', { name: 'R$60.00' }).first().waitFor();
   });
 
-  it('has the reason of a grant on the line of the grant alone, and its note when someone asks', async () => {
+  it('has one line per purchase, which opens to its credits, and what staff wrote among the notes', async () => {
     const reason = 'Atraso na entrega';
     await support.post('/grants', {
       ...{ external_id: `grant-${order.external_id}`, document, amount: '30.00' },
       ...{ reason, note: 'Protocolo 8812' },
     });
     await merchant.completed({ document, total: '500.00' }, { redeem: '90.00' });
-    const page = await enter(support, `customer/${wallet.id}`);
-    const rows = page.getByRole('region', { name: 'Statement 1' }).locator('tbody tr');
+    const page = await enter(support, `customer/${wallet.id}/statement`);
+    const rows = page.getByRole('group', { name: 'Statement 1' }).locator('tbody tr');
     await rows.first().waitFor();
-    expect(await rows.filter({ hasText: 'Redeemed' }).count()).toBe(3);
+    expect(await rows.filter({ hasText: 'Redeemed' }).count()).toBe(2);
     expect(await rows.filter({ hasText: reason }).count()).toBe(1);
-    const given = rows.filter({ hasText: 'Granted' }).filter({ hasText: reason });
-    await given.locator('summary', { hasText: 'Note' }).click();
-    await given.getByText('Protocolo 8812').waitFor();
+    const purchase = rows.filter({ hasText: 'in 2 credits' });
+    await purchase.locator('summary').click();
+    await purchase.locator('li').nth(1).waitFor();
+    const parts = (await purchase.locator('li').allInnerTexts()).map((text) => plain(text).replace(/^\D*/, ''));
+    expect(parts.sort()).toEqual(['R$30.00', 'R$60.00'].map((text) => text.replace(/^\D*/, '')));
+    await page.getByRole('link', { name: 'Notes' }).click();
+    const note = page.getByRole('row').filter({ hasText: 'Protocolo 8812' });
+    expect(await note.innerText()).toContain('Suporte Ana');
+  });
+
+  it('loses cashback that was granted twice, once, and gets it back when that was wrong', async () => {
+    const head = await aUser(service, merchant.id, ['debits', 'reports'], 'Chefia');
+    const page = await enter(head, `customer/${wallet.id}`);
+    const dialog = await openDialog(page, 'Take cashback');
+    await dialog.getByLabel('Amount').fill('100');
+    await dialog.getByLabel('Reason').fill('Concedido duas vezes');
+    await dialog.getByRole('button', { name: 'Continue' }).click();
+    await dialog.getByText('R$100.00').waitFor();
+    await confirm(dialog);
+    expect(plain(await dialog.getByRole('alert').innerText())).toContain('There is only R$66.50.');
+    await dialog.getByLabel('take what there is').check();
+    await dialog.getByRole('button', { name: 'Continue' }).click();
+    await confirm(dialog);
+    await dialog.getByText('There was only R$66.50, which was taken.').waitFor();
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    expect(await merchant.wallet(document)).toMatchObject({ available: '0.00', pending: '0.00' });
+    await page.getByRole('link', { name: 'Notes' }).click();
+    const undo = await openDialog(page, 'Undo debit');
+    await confirm(undo);
+    await undo.getByText('R$66.50 returned.').waitFor();
+    await undo.getByRole('button', { name: 'Close' }).click();
+    await page.getByText('Debit undone').waitFor();
+    expect(await merchant.wallet(document)).toMatchObject({ available: '60.00', pending: '6.50' });
+  });
+
+  it('can be frozen with a reason that stays in sight, and unfrozen; others do not see the button', async () => {
+    const head = await aUser(service, merchant.id, ['customers', 'reports'], 'Chefia');
+    const page = await enter(head, `customer/${wallet.id}`);
+    const dialog = await openDialog(page, 'Freeze wallet');
+    await dialog.getByLabel('Reason').fill('Compras estranhas');
+    await confirm(dialog);
+    await page.getByText('Compras estranhas').waitFor();
+    await page.getByText('The wallet is frozen: the R$60.00 cannot be used now').waitFor();
+    expect(await merchant.wallet(document)).toMatchObject({ frozen: true });
+    const till = await enter(support, `customer/${wallet.id}`);
+    await till.getByText('Compras estranhas').waitFor();
+    expect(await till.getByRole('button', { name: 'Unfreeze wallet' }).count()).toBe(0);
+    const undo = await openDialog(page, 'Unfreeze wallet');
+    await undo.getByLabel('Reason').fill('Esclarecido');
+    await confirm(undo);
+    await page.getByRole('button', { name: 'Freeze wallet' }).waitFor();
+    expect(await merchant.wallet(document)).toMatchObject({ frozen: false });
   });
 
   it('gets an amount as people in Brazil write it, and what could be another one is refused before', async () => {
@@ -208,10 +257,10 @@ describeInBrowser('A customer in the back office', () => {
     await dialog.getByText('The customer gets').waitFor();
     await dialog.getByRole('button', { name: /^Confirm/ }).dblclick();
     await dialog.waitFor({ state: 'detached' });
-    await page.getByText('Atraso na entrega').first().waitFor();
     expect((await grantsOf()).filter(({ reason }) => reason === 'Atraso na entrega')).toMatchObject([
       { amount: '10.00', note: 'Ligou duas vezes', created_by: { name: 'Suporte Ana' } },
     ]);
+    await page.getByRole('link', { name: 'Notes' }).click();
     await page.getByRole('cell', { name: 'Suporte Ana' }).waitFor();
   });
 
@@ -264,12 +313,11 @@ describeInBrowser('A customer in the back office', () => {
     await dialog.getByLabel('Reason').fill('Boas-vindas');
     await dialog.getByRole('button', { name: 'Continue' }).click();
     await dialog.getByRole('button', { name: 'Confirm' }).click();
-    await page.getByText('Boas-vindas').first().waitFor();
     expect(await merchant.wallet(newcomer)).toMatchObject({ available: '10.00' });
   });
 
   it('loses a grant that is voided, once', async () => {
-    const page = await enter(support, `customer/${wallet.id}`);
+    const page = await enter(support, `customer/${wallet.id}/credits`);
     await page.getByRole('button', { name: 'Void', exact: true }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Reason').fill('Engano');
@@ -279,6 +327,7 @@ describeInBrowser('A customer in the back office', () => {
     expect(await grantsOf()).toMatchObject([
       { voided: '60.00', void_reason: 'Engano', voided_by: { name: 'Suporte Ana' } },
     ]);
+    await page.getByRole('link', { name: 'Notes' }).click();
     await page.getByText('Voided').first().waitFor();
   });
 
@@ -288,7 +337,7 @@ describeInBrowser('A customer in the back office', () => {
     const asked: string[] = [];
     page.on('request', (request) => asked.push(request.url()));
     for (const [path, last] of [
-      [`customer/${wallet.id}`, 'These lines add up to'],
+      [`customer/${wallet.id}`, 'Nothing to use today'],
       [`order/${order.id}`, 'Refunds'],
     ] as const) {
       await page.goto(`${service.url}/back-office/#/${path}`);
@@ -304,7 +353,10 @@ describeInBrowser('A customer in the back office', () => {
   });
 
   it('is exported and erased by who may do it, with the document typed again', async () => {
-    expect(await (await enter(support, `customer/${wallet.id}`)).getByText('LGPD').count()).toBe(0);
+    const told = await enter(support, `customer/${wallet.id}`);
+    await told.getByRole('button', { name: 'LGPD' }).click();
+    await told.getByText('Ask the person in your shop with the permission LGPD').waitFor();
+    expect(await told.getByText('Erase').count()).toBe(0);
     const privacy = await aUser(service, merchant.id, ['privacy', 'reports'], 'DPO');
     const page = await enter(privacy, `customer/${wallet.id}`);
     await page.getByRole('button', { name: 'Export (LGPD)' }).click();
@@ -323,7 +375,7 @@ describeInBrowser('A customer in the back office', () => {
     await dialog.getByText('This is not the CPF or CNPJ of this customer.').waitFor();
     await dialog.getByRole('textbox').fill(punctuated(document));
     await dialog.getByRole('button', { name: /^Confirm/ }).dblclick();
-    await page.getByRole('searchbox').waitFor();
+    await page.getByRole('heading', { name: 'Home' }).waitFor();
     expect(await merchant.wallet(document)).toMatchObject({ id: null });
     await page.goto(`${service.url}/back-office/#/customer/${wallet.id}`);
     await page.getByText('Erased customer').waitFor();
@@ -332,12 +384,17 @@ describeInBrowser('A customer in the back office', () => {
   it('with more than one page of lines has all of them', async () => {
     for (let day = 0; day < 130; day++)
       await grant(service, merchant, document, '0.01', { expiresAt: new Date(Date.now() + (40 + day) * DAY_MS) });
-    const page = await enter(support, `customer/${wallet.id}`);
-    await page.getByRole('region', { name: 'Statement 1' }).waitFor();
-    const third = page.getByRole('region', { name: 'Statement 3' });
-    while ((await third.count()) === 0) await page.getByText('These lines add up to').scrollIntoViewIfNeeded();
-    expect(await page.locator('section', { hasText: 'Statement' }).last().locator('tbody tr').count()).toBe(133);
+    const page = await enter(support, `customer/${wallet.id}/statement`);
+    await page.getByRole('group', { name: 'Statement 1' }).waitFor();
+    const third = page.getByRole('group', { name: 'Statement 3' });
+    while ((await third.count()) === 0) await page.mouse.wheel(0, 2000);
+    expect(await page.locator('main tbody tr').count()).toBe(133);
   });
+
+  async function leave(page: Page): Promise<void> {
+    await page.getByRole('button', { name: 'Your account' }).click();
+    await page.getByRole('button', { name: 'Log out' }).click();
+  }
 
   const otherShop = async (): Promise<Shop> => (await import('../support/factories.js')).aMerchant(service);
 });

@@ -81,7 +81,7 @@ export async function logIn(page: Page, { email, password }: Person): Promise<vo
   await page.locator('#email').fill(email);
   await page.locator('#password').fill(password);
   await page.locator('.login form button').click();
-  await page.locator('nav').waitFor();
+  await page.locator('.brand').waitFor();
 }
 
 /** Opens a dialog by its button. */
@@ -95,6 +95,12 @@ export async function openDialog(within: Page | Locator, button: string): Promis
 
 /** Clicks twice on what the dialog does. */
 export const confirm = (dialog: Locator): Promise<void> => dialog.getByRole('button', { name: /^Confirm/ }).dblclick();
+
+/** Looks for something in the header, as people do from everywhere. */
+export async function look(page: Page, text: string): Promise<void> {
+  await page.getByRole('searchbox').fill(text);
+  await page.keyboard.press('Enter');
+}
 
 /** Waits until everything has loaded. */
 export async function loaded(page: Page): Promise<void> {
