@@ -12,6 +12,8 @@ export const WEB_SHOP = 'loja-virtual@example.com';
 /** Sold in SP-014 until 60 days ago. */
 export const FORMER_TILL = 'caixa-1@example.com';
 export const SUPPORT = 'atendimento@example.com';
+export const HEAD_OF_SUPPORT = 'gerente@example.com';
+export const MARKETING = 'marketing@example.com';
 
 /** @type {[id: string, description: string, price: number][]} */
 export const PRODUCTS = [

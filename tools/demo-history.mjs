@@ -10,7 +10,7 @@
 import { Test } from '@nestjs/testing';
 import { DataSource, In } from 'typeorm';
 import { DOCUMENT, EMAIL, PASSWORD, STAFF } from './demo.mjs';
-import { FORMER_TILL, STORES, SUPPORT, WEB_SHOP } from './demo-data.mjs';
+import { FORMER_TILL, MARKETING, STORES, SUPPORT, WEB_SHOP } from './demo-data.mjs';
 import { DemoYear, FIRST_POLICY, LAST } from './demo-plan.mjs';
 
 /**
@@ -24,6 +24,9 @@ const { AppModule } = await built('app.module');
 const { AuthService } = await built('auth/auth.service');
 const { ApiUser } = await built('auth/api-user.entity');
 const { ApiUsersService } = await built('auth/api-users.service');
+const { DebitsService } = await built('cashback/debits.service');
+const { FreezesService } = await built('cashback/freezes.service');
+const { WalletReadsService } = await built('cashback/wallet-reads.service');
 const { CreditExpiryService } = await built('cashback/credit-expiry.service');
 const { GrantsService } = await built('cashback/grants.service');
 const { PERMISSIONS } = await built('platform/values/caller');
@@ -87,12 +90,14 @@ const money = (/** @type {number} */ amount) => amount.toFixed(2);
 const { DEMO_NOW } = process.env;
 const { opensAt, steps, end } = new DemoYear(DEMO_NOW ? Date.parse(DEMO_NOW) : Date.now(), time);
 
-/** The callers by email. @type {Record<string, { merchantId: string, apiUserId: string, sessionId: string }>} */
+/** @typedef {{ merchantId: string, apiUserId: string, sessionId: string, permissions: string[] }} Caller */
+/** The callers by email. @type {Record<string, Caller>} */
 const callers = {};
 let merchantId = '';
 let orderCount = 0;
+let debitCount = 0;
 
-/** @import { Grant, Kinds, Refund, Sale } from './demo-plan.mjs' */
+/** @import { Debit, Grant, Kinds, Refund, Sale } from './demo-plan.mjs' */
 
 /** Sells, and keeps the order for what happens to it later. @param {Sale} sale */
 async function sell(sale) {
@@ -100,17 +105,21 @@ async function sell(sale) {
   const by = callers[sale.by ?? (store === null ? WEB_SHOP : STORES[/** @type {keyof typeof STORES} */ (store)])];
   const goods = products.reduce((sum, [, , price]) => sum + price, 0);
   const items = products.map(([id, description, price]) => ({ id, description, price: money(price), quantity: 1 }));
+  const total = money(goods + shipping);
+  const soldAt = sale.lateBy && new Date(clock.now().getTime() - sale.lateBy).toISOString();
   const created = await orders.create(by, {
     external_id: `PED-${10_000 + ++orderCount}`,
     document,
     items,
-    total: money(goods + shipping),
+    total,
     eligible_total: money(goods),
     payment_methods: [],
+    ...(soldAt && { sold_at: soldAt, complete: { payment_methods: [{ id: method, amount: total }] } }),
     ...(store === null ? { metadata: { channel: 'site' } } : { store }),
     ...(sale.openFor && { expires_at: new Date(clock.now().getTime() + sale.openFor).toISOString() }),
   });
   sale.order = created.dto;
+  if (soldAt) return;
   const held = money(Number(sale.order.cashback.to_redeem.maximum) * redeems);
   if (Number(held) > 0) {
     clock.add(20 * SECOND_MS);
@@ -124,14 +133,29 @@ async function sell(sale) {
 }
 
 /** Refunds the first product, or everything. @param {Refund} refund */
-async function refund({ sale: { order, products }, by, all, reason, store }) {
+async function refund(refund) {
+  const { order, products } = refund.sale;
+  const { by, all, reason, store } = refund;
   const amount = money(products[0]?.[2] ?? 0);
-  await services.get(RefundsService).create(callers[by], order.id, {
+  const made = await services.get(RefundsService).create(callers[by], order.id, {
     external_id: `DEV-${order.external_id.slice(4)}`,
     ...(all ? { amount: order.total } : { amount, eligible_amount: amount }),
     reason,
     ...(store !== null && { store }),
   });
+  refund.made = made.dto;
+}
+
+/** @param {Debit} debit */
+async function debit({ by, amount, ...members }) {
+  const name = { external_id: `DEB-${4000 + ++debitCount}` };
+  await services.get(DebitsService).create(callers[by], { ...name, ...members, amount: money(amount) });
+}
+
+/** @param {Kinds['freeze']} what */
+async function freeze({ document, by, reason }) {
+  const { id } = await services.get(WalletReadsService).search(merchantId, document);
+  await services.get(FreezesService).set(callers[by], id, { frozen: true, reason });
 }
 
 /** @param {Grant} grant */
@@ -163,12 +187,16 @@ async function sweep(tasks = sweeps) {
 const doing = {
   sell,
   refund,
+  undo: ({ refund: { sale, made }, by, reason }) =>
+    services.get(RefundsService).void(callers[by], sale.order.id, made.id, reason),
   grant,
+  debit,
+  freeze,
   correct: ({ sale, document, reason }) =>
     services.get(CustomerChangesService).change(callers[SUPPORT], sale.order.id, { document, reason }),
-  setPolicy: (policy) => merchants.set(merchantId, { policy }),
-  setDays: ({ fromDay, throughDay, changes }) =>
-    services.get(CampaignsService).setDays(merchantId, { fromDay, throughDay }, changes),
+  setPolicy: ({ policy, reason }) =>
+    merchants.set(merchantId, { policy }, { by: callers[MARKETING]?.apiUserId, reason }),
+  campaign: (campaign) => services.get(CampaignsService).create(merchantId, campaign, callers[MARKETING]?.apiUserId),
   disable: (email) => apiUsers.setDisabled(email, true),
   listen: ({ path, ...more }) =>
     services.get(WebhookEndpointsService).create(merchantId, { url: `${DEAD_ADDRESS}${path}`, ...more }),
@@ -191,7 +219,7 @@ async function open() {
   merchantId = (await merchants.create(NAME, FIRST_POLICY)).id;
   for (const { name, email, permissions } of STAFF) {
     const user = await apiUsers.create({ merchantId, name, email, permissions }, PASSWORD);
-    callers[email] = { merchantId, apiUserId: user.id, sessionId: '' };
+    callers[email] = { merchantId, apiUserId: user.id, sessionId: '', permissions };
     clock.add(MINUTE_MS);
   }
 }

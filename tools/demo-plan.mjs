@@ -7,6 +7,7 @@ import {
   documentsOf,
   FORMER_TILL,
   GRANT_REASONS,
+  HEAD_OF_SUPPORT,
   METHODS,
   PRODUCTS,
   randomFrom,
@@ -32,14 +33,16 @@ export const FIRST_POLICY = {
 };
 const POLICY = { earnRatesByPaymentMethod: { cash: 300 } };
 
-/**
- * Double cashback on a method that nothing in README or docs pays with: their amounts are the same during a campaign.
- *
- * @param {{ earnRatesByPaymentMethod: object }} policy
- */
-const withCampaign = ({ earnRatesByPaymentMethod: usual }) => ({
-  earnRatesByPaymentMethod: { ...usual, debit_card: 1000 },
-});
+/** Double cashback on a method that nothing in README or docs pays with: their amounts are the same in a campaign. */
+const CAMPAIGN_METHOD = 'debit_card';
+const IN_CAMPAIGN = { earnRatesByPaymentMethod: { ...POLICY.earnRatesByPaymentMethod, [CAMPAIGN_METHOD]: 1000 } };
+
+/** The first day of each campaign, how long before it was made, and how many more customers come each day. */
+const CAMPAIGNS = [
+  { name: 'Semana do café', first: -17, days: 7, madeBefore: 3, moreSales: 3 },
+  { name: 'Débito em dobro', first: -3, days: 7, madeBefore: 2, moreSales: 3 },
+  { name: 'Aniversário da loja', first: 28, days: 7, madeBefore: 31, moreSales: 0 },
+];
 
 /**
  * @typedef {object} Sale
@@ -51,6 +54,7 @@ const withCampaign = ({ earnRatesByPaymentMethod: usual }) => ({
  * @property {number} [redeems] the share of the maximum that the customer redeems
  * @property {'completed' | 'cancelled' | 'left'} [outcome]
  * @property {number} [openFor] when it expires, instead of after the policy's time
+ * @property {number} [lateBy] how long before its arrival it was sold
  * @property {string} [by] the email of the API user
  * @property {any} [order] the order, when it exists
  *
@@ -60,6 +64,7 @@ const withCampaign = ({ earnRatesByPaymentMethod: usual }) => ({
  * @property {boolean} all instead of the first product
  * @property {string} reason
  * @property {string | null} store
+ * @property {any} [made] the refund, when it exists
  *
  * @typedef {object} Grant
  * @property {string} document
@@ -69,13 +74,29 @@ const withCampaign = ({ earnRatesByPaymentMethod: usual }) => ({
  * @property {string} [expiresOn]
  * @property {string} [voidReason] if it is voided at once
  *
+ * @typedef {object} Debit
+ * @property {string} document
+ * @property {string} by the email of the API user
+ * @property {number} amount
+ * @property {string} reason
+ * @property {string} note
+ *
+ * @typedef {object} Campaign
+ * @property {string} name
+ * @property {string} fromDay
+ * @property {string} throughDay
+ * @property {object} changes
+ *
  * @typedef {object} Kinds what can happen, with what it needs
  * @property {Sale} sell
  * @property {Refund} refund
+ * @property {{ refund: Refund, by: string, reason: string }} undo a refund
  * @property {Grant} grant
+ * @property {Debit} debit
+ * @property {{ document: string, by: string, reason: string }} freeze the customer's wallet
  * @property {{ sale: Sale, document: string, reason: string }} correct the customer of an order
- * @property {object} setPolicy
- * @property {{ fromDay: string, throughDay: string, changes: object }} setDays rules for some days
+ * @property {{ policy: object, reason: string }} setPolicy
+ * @property {Campaign} campaign
  * @property {string} disable the API user with this email
  * @property {{ path: string, batch?: number, types?: string[] }} listen
  * @property {undefined} sweep
@@ -90,12 +111,12 @@ const withCampaign = ({ earnRatesByPaymentMethod: usual }) => ({
  * @property {(day: string, zone: string) => Date} startOfDay
  */
 
-/** The documents of the customers. Those with a case of their own come first. */
-const [DEBTOR = '', MISTYPED = '', RIGHT = '', LATE = '', HOLDER = '', CASHIER = '', ...CUSTOMERS] = documentsOf(
-  randomFrom(2026),
-  42,
-);
-export const CASES = { DEBTOR, MISTYPED, RIGHT, LATE, HOLDER, CASHIER };
+/** The documents of the customers. Those with a case of their own come first and last. */
+const DOCUMENTS = documentsOf(randomFrom(2026), 45);
+const [DEBTOR = '', MISTYPED = '', RIGHT = '', LATE = '', HOLDER = '', CASHIER = ''] = DOCUMENTS;
+export const CUSTOMERS = DOCUMENTS.slice(6, 42);
+const [FROZEN = '', TWICE = '', UNDONE = ''] = DOCUMENTS.slice(42);
+export const CASES = { DEBTOR, MISTYPED, RIGHT, LATE, HOLDER, CASHIER, FROZEN, TWICE, UNDONE };
 
 /** A case is a sale in this store, unless it says otherwise. @param {Partial<Sale>} given @returns {Sale} */
 const saleOf = (given) => ({ document: '', store: 'SP-014', products: product('panela-45'), ...given });
@@ -120,7 +141,9 @@ export class DemoYear {
     this.end = now - 5 * MINUTE_MS;
     this.opensAt = this.#midnight(-DAYS) + 8 * HOUR_MS;
     this.#planCases();
+    this.#planMistakes();
     this.#planRules();
+    this.#planCampaigns();
     for (let day = -DAYS; day <= 0; day++) this.#planDay(day);
     /** What happens, in its order. @type {readonly Step[]} */
     this.steps = this.#steps.sort((one, other) => one.at - other.at);
@@ -227,16 +250,59 @@ export class DemoYear {
     this.#planOn(-1, 20.6, 'sweep', undefined);
   }
 
+  /** Plans what the head of support puts right, and what a till sent later. */
+  #planMistakes() {
+    const by = HEAD_OF_SUPPORT;
+    // Somebody else spends a customer's cashback, so the wallet is frozen with what is left.
+    this.#planOn(-34, 16, 'sell', saleOf({ document: FROZEN, products: product('tv-50'), method: 'credit_card' }));
+    this.#planOn(-12, 11, 'grant', { document: FROZEN, reason: 'Atraso na entrega', amount: 35, note: 'Chamado 4719' });
+    const stolen = saleOf({ document: FROZEN, store: null, products: product('aspirador'), shipping: 19.9 });
+    this.#planOn(-3, 22, 'sell', { ...stolen, redeems: 0.5 });
+    const reason = 'Conta invadida: a cliente não reconhece a última compra';
+    this.#planOn(-2, 9.5, 'freeze', { document: FROZEN, by, reason });
+    // A grant that was made twice, of which the second one is taken back.
+    const missing = { document: TWICE, reason: 'Falta de produto na retirada', amount: 25, note: 'Chamado 4731' };
+    this.#planOn(-7, 13, 'grant', missing);
+    this.#planOn(-7, 13.2, 'grant', missing);
+    const twice = { document: TWICE, by, amount: 25, reason: 'Crédito lançado em dobro' };
+    this.#planOn(-6, 10, 'debit', { ...twice, note: 'Chamado 4731: dois créditos iguais, um é devido' });
+    // The refund of another customer's order.
+    const kept = saleOf({ document: UNDONE, store: 'MG-021', products: product('liquidificador') });
+    this.#planOn(-8, 15, 'sell', kept);
+    const refund = { sale: kept, by: SUPPORT, all: true, reason: 'Produto com defeito', store: 'MG-021' };
+    this.#planOn(-6, 16, 'refund', refund);
+    this.#planOn(-5, 9.5, 'undo', { refund, by, reason: 'Devolução lançada no pedido errado' });
+    // A till without a network sends the sales of an afternoon on the next day.
+    for (const [at, id] of ['panela-45', 'cafe-500', 'toalha-banho'].entries()) {
+      const [document = '', store] = [CUSTOMERS[at * 5], 'RJ-003'];
+      this.#planOn(-1, 9 + at / 60, 'sell', saleOf({ document, store, products: product(id), lateBy: 16 * HOUR_MS }));
+    }
+  }
+
   /** Plans what the merchant does beside selling. */
   #planRules() {
-    const campaign = (/** @type {number} */ day, /** @type {typeof POLICY} */ policy) => {
-      return { fromDay: this.#day(day), throughDay: this.#day(day + 6), changes: withCampaign(policy) };
-    };
-    this.#planOn(-80, 10, 'setDays', campaign(-77, FIRST_POLICY));
-    this.#planOn(-3, 10, 'setDays', campaign(28, POLICY));
-    this.#planOn(-45, 9, 'setPolicy', POLICY);
+    this.#planOn(-45, 9, 'setPolicy', { policy: POLICY, reason: 'Pix volta à taxa dos outros meios' });
     this.#planOn(-60, 8, 'disable', FORMER_TILL);
     this.#planOn(-20, 9, 'listen', { path: '/erp', batch: 100 });
     this.#planOn(-2, 9, 'listen', { path: '/crm', types: ['order.completed', 'cashback.expiring'] });
+  }
+
+  /** Plans campaigns, with the sales that are there because of them on the days until yesterday. */
+  #planCampaigns() {
+    const random = randomFrom(2028);
+    const pick = (/** @type {readonly any[]} */ list) => list[Math.floor(random() * list.length)];
+    for (const { name, first, days, madeBefore, moreSales } of CAMPAIGNS) {
+      const [fromDay, throughDay] = [this.#day(first), this.#day(first + days - 1)];
+      this.#planOn(first - madeBefore, 10, 'campaign', { name, fromDay, throughDay, changes: IN_CAMPAIGN });
+      for (let day = first; day < Math.min(first + days, 0); day++)
+        for (let sale = 0; sale < moreSales; sale++) {
+          const [document, store, products] = [
+            pick(CUSTOMERS),
+            pick(Object.keys(STORES)),
+            [pick(PRODUCTS.slice(0, 12))],
+          ];
+          this.#planOn(day, 9 + random() * 11, 'sell', saleOf({ document, store, products, method: CAMPAIGN_METHOD }));
+        }
+    }
   }
 }

@@ -18,6 +18,11 @@ export const STAFF = [
   { name: 'Caixa 8', email: 'caixa-8@example.com', permissions: TILL },
   { name: 'Loja virtual', email: 'loja-virtual@example.com', permissions: TILL },
   { name: 'Atendimento', email: 'atendimento@example.com', permissions: ['refund', 'customers', 'grants', 'reports'] },
+  {
+    name: 'Gerente',
+    email: 'gerente@example.com',
+    permissions: ['refund', 'customers', 'grants', 'debits', 'reports'],
+  },
   { name: 'Financeiro', email: 'financeiro@example.com', permissions: ['reports'] },
   { name: 'Marketing', email: 'marketing@example.com', permissions: ['grants', 'rules', 'events', 'reports'] },
 ];
@@ -27,6 +32,7 @@ const LOGINS = [
   EMAIL,
   'caixa-3@example.com',
   'atendimento@example.com',
+  'gerente@example.com',
   'financeiro@example.com',
   'marketing@example.com',
 ];

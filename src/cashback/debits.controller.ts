@@ -14,7 +14,7 @@ import { DEBITS } from './debits.list.js';
 import { DebitsService } from './debits.service.js';
 import { MadeQueryDto } from './grant.dto.js';
 
-@MerchantController('debits', 'wallets')
+@MerchantController('debits', 'debits')
 export class DebitsController {
   constructor(
     private readonly debits: DebitsService,

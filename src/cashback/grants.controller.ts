@@ -26,7 +26,7 @@ import {
 import { GRANTS } from './grants.list.js';
 import { GrantsService } from './grants.service.js';
 
-@MerchantController('grants', 'wallets')
+@MerchantController('grants', 'grants')
 export class GrantsController {
   constructor(
     private readonly grants: GrantsService,

@@ -126,26 +126,6 @@ export class WalletsController {
   }
 
   /**
-   * Freeze or unfreeze a wallet
-   *
-   * @remarks Of a frozen wallet, orders redeem what they hold already, and nothing more: `limited_by` is `frozen`. It
-   * still earns and is granted cashback, and can be debited. What the wallet is already changes nothing.
-   */
-  @Put(':id/freeze')
-  @Requires('customers')
-  @LocksRows()
-  @ApiReplays()
-  @ApiProblems.read('validation_failed')
-  async freezeWallet(
-    @CurrentCaller() caller: Caller,
-    @IdParam('The wallet') id: string,
-    @Body() body: FreezeWalletDto,
-    @Res({ passthrough: true }) response: Response,
-  ): Promise<WalletDto> {
-    return answer(response, await this.freezes.set(caller, id, body));
-  }
-
-  /**
    * List a wallet's credits
    *
    * @remarks Returns the credits of which something remains that is not held, earliest expiry first, pending ones
@@ -162,6 +142,24 @@ export class WalletsController {
     @Query() query: ListWalletCreditsDto,
   ): Promise<CreditPageDto> {
     return this.reads.page(merchantId, { ...query, walletId: id }, CREDITS_OF_WALLET);
+  }
+
+  /**
+   * Read a wallet's statement
+   *
+   * @remarks Returns the wallet's ledger entries with kind, amount, order and running balance, newest first. With
+   * `by=change`, all credits of one change are one line.
+   */
+  @Get(':id/entries')
+  @Requires()
+  @Heavy()
+  @ApiProblems.query('not_found')
+  listWalletEntries(
+    @MerchantId() merchantId: string,
+    @IdParam('The wallet') id: string,
+    @Query() query: ListEntriesDto,
+  ): Promise<EntryPageDto> {
+    return this.reads.page(merchantId, { ...query, walletId: id }, ENTRIES);
   }
 
   /**
@@ -183,20 +181,22 @@ export class WalletsController {
   }
 
   /**
-   * Read a wallet's statement
+   * Freeze or unfreeze a wallet
    *
-   * @remarks Returns the wallet's ledger entries with kind, amount, order and running balance, newest first. With
-   * `by=change`, all credits of one change are one line.
+   * @remarks Of a frozen wallet, orders redeem what they hold already, and nothing more: `limited_by` is `frozen`. It
+   * still earns and is granted cashback, and can be debited. What the wallet is already changes nothing.
    */
-  @Get(':id/entries')
-  @Requires()
-  @Heavy()
-  @ApiProblems.query('not_found')
-  listWalletEntries(
-    @MerchantId() merchantId: string,
+  @Put(':id/freeze')
+  @Requires('customers')
+  @LocksRows()
+  @ApiReplays()
+  @ApiProblems.read('validation_failed')
+  async freezeWallet(
+    @CurrentCaller() caller: Caller,
     @IdParam('The wallet') id: string,
-    @Query() query: ListEntriesDto,
-  ): Promise<EntryPageDto> {
-    return this.reads.page(merchantId, { ...query, walletId: id }, ENTRIES);
+    @Body() body: FreezeWalletDto,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<WalletDto> {
+    return answer(response, await this.freezes.set(caller, id, body));
   }
 }

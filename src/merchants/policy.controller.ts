@@ -78,7 +78,7 @@ export class PolicyController {
   }
 }
 
-@MerchantController('campaigns', 'policy')
+@MerchantController('campaigns', 'campaigns')
 export class CampaignsController {
   constructor(
     private readonly campaigns: CampaignsService,

@@ -26,14 +26,14 @@ export class ExportCustomerDto {
 export class EraseCustomerDto {
   /**
    * The customer's taxpayer number: a CPF (11 digits) or a CNPJ (14 characters).
-   * @example "11144477735"
+   * @example "12345678909"
    */
   @IsDocument()
   readonly document!: string;
 
   /**
    * The document again.
-   * @example "11144477735"
+   * @example "12345678909"
    */
   @ValidateBy({
     name: 'isConfirmed',

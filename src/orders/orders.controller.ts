@@ -79,82 +79,6 @@ export class OrdersController {
   }
 
   /**
-   * List orders
-   *
-   * @remarks Returns the merchant's orders, newest first, one page at a time. A page has at most `limit` orders
-   * and 1 MiB, but at least one order if any is left. Continue with `next_cursor` until it is null.
-   */
-  @Get()
-  @Requires('sell', 'reports')
-  @Heavy()
-  @ListFile('orders', OrderPageDto, ORDER_COLUMNS)
-  listOrders(@MerchantId() merchantId: string, @Query() query: ListOrdersDto): Promise<OrderPageDto> {
-    return this.reads.page(merchantId, query, ORDERS);
-  }
-
-  /**
-   * List a customer's orders
-   *
-   * @remarks Returns the customer's orders with this merchant, newest first, in pages like those of `GET /orders`. For
-   * an unknown customer, the page is empty.
-   */
-  @Post('search')
-  @Requires('sell', 'reports')
-  @Heavy()
-  @HttpCode(200)
-  @ApiProblems.query()
-  searchOrders(@MerchantId() merchantId: string, @Body() body: SearchOrdersDto): Promise<OrderPageDto> {
-    return this.reads.page(merchantId, body, ORDERS);
-  }
-
-  /**
-   * Read an order
-   *
-   * @remarks Returns the order in its current state. An order of another merchant returns 404.
-   */
-  @Get(':id')
-  @Requires()
-  @ApiProblems.read()
-  getOrder(@MerchantId() merchantId: string, @IdParam('The order') id: string): Promise<OrderDto> {
-    return this.orders.get(merchantId, id);
-  }
-
-  /**
-   * Read an order by its external ID
-   *
-   * @remarks Returns the order with your ID. Percent-encode it in the path. An order of another merchant returns 404.
-   */
-  @Get('by-external-id/:external_id')
-  @Requires()
-  @ApiParam({
-    name: 'external_id',
-    description: 'Your ID of the order.',
-    schema: { type: 'string', minLength: 1, maxLength: 100, pattern: textPattern('id'), example: 'PED-1001' },
-  })
-  @ApiProblems.read()
-  getOrderByExternalId(@MerchantId() merchantId: string, @Param('external_id') externalId: string): Promise<OrderDto> {
-    return this.orders.getByExternalId(merchantId, externalId);
-  }
-
-  /**
-   * Read what happened to an order
-   *
-   * @remarks Returns the order's timeline, oldest first, one page at a time: what happened to it, and the cashback that
-   * it moved. Holds, amendments and renewals are only in the events. Continue with `next_cursor` until it is null.
-   */
-  @Get(':id/timeline')
-  @Requires()
-  @Heavy()
-  @ApiProblems.query('not_found')
-  getOrderTimeline(
-    @MerchantId() merchantId: string,
-    @IdParam('The order') id: string,
-    @Query() query: PageQueryDto,
-  ): Promise<TimelinePageDto> {
-    return this.reads.read(merchantId, { ...query, id }, TIMELINE);
-  }
-
-  /**
    * Amend an order
    *
    * @remarks Replaces the content of a `pending` order and quotes it again under the order's policy. A hold stays if it
@@ -235,6 +159,29 @@ export class OrdersController {
   }
 
   /**
+   * Cancel an order
+   *
+   * @remarks Cancels a `pending` or `expired` order and releases its hold. Cancelling again returns the order
+   * with its first reason.
+   */
+  @Post(':id/cancel')
+  @Requires('sell')
+  @LocksRows()
+  @ApiReplays()
+  @HttpCode(200)
+  @ApiBody({ type: CancelOrderDto, required: false })
+  @ApiProblems.write('precondition_failed')
+  async cancelOrder(
+    @CurrentCaller() caller: Caller,
+    @IdParam('The order') id: string,
+    @Body() body: CancelOrderDto,
+    @IfMatch() versions: string[] | undefined,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<OrderDto> {
+    return answer(response, await this.lifecycle.cancel(caller, id, body, versions));
+  }
+
+  /**
    * Correct the customer of a completed order
    *
    * @remarks For a document that was wrong, once per order, if the order redeemed nothing and no other order holds what
@@ -257,30 +204,83 @@ export class OrdersController {
   }
 
   /**
-   * Cancel an order
+   * Read an order
    *
-   * @remarks Cancels a `pending` or `expired` order and releases its hold. Cancelling again returns the order
-   * with its first reason.
+   * @remarks Returns the order in its current state. An order of another merchant returns 404.
    */
-  @Post(':id/cancel')
-  @Requires('sell')
-  @LocksRows()
-  @ApiReplays()
-  @HttpCode(200)
-  @ApiBody({ type: CancelOrderDto, required: false })
-  @ApiProblems.write('precondition_failed')
-  async cancelOrder(
-    @CurrentCaller() caller: Caller,
+  @Get(':id')
+  @Requires()
+  @ApiProblems.read()
+  getOrder(@MerchantId() merchantId: string, @IdParam('The order') id: string): Promise<OrderDto> {
+    return this.orders.get(merchantId, id);
+  }
+
+  /**
+   * Read an order by its external ID
+   *
+   * @remarks Returns the order with your ID. Percent-encode it in the path. An order of another merchant returns 404.
+   */
+  @Get('by-external-id/:external_id')
+  @Requires()
+  @ApiParam({
+    name: 'external_id',
+    description: 'Your ID of the order.',
+    schema: { type: 'string', minLength: 1, maxLength: 100, pattern: textPattern('id'), example: 'PED-1001' },
+  })
+  @ApiProblems.read()
+  getOrderByExternalId(@MerchantId() merchantId: string, @Param('external_id') externalId: string): Promise<OrderDto> {
+    return this.orders.getByExternalId(merchantId, externalId);
+  }
+
+  /**
+   * Read what happened to an order
+   *
+   * @remarks Returns the order's timeline, oldest first, one page at a time: what happened to it, and the cashback that
+   * it moved. Holds, amendments and renewals are only in the events. Continue with `next_cursor` until it is null.
+   */
+  @Get(':id/timeline')
+  @Requires()
+  @Heavy()
+  @ApiProblems.query('not_found')
+  getOrderTimeline(
+    @MerchantId() merchantId: string,
     @IdParam('The order') id: string,
-    @Body() body: CancelOrderDto,
-    @IfMatch() versions: string[] | undefined,
-    @Res({ passthrough: true }) response: Response,
-  ): Promise<OrderDto> {
-    return answer(response, await this.lifecycle.cancel(caller, id, body, versions));
+    @Query() query: PageQueryDto,
+  ): Promise<TimelinePageDto> {
+    return this.reads.read(merchantId, { ...query, id }, TIMELINE);
+  }
+
+  /**
+   * List orders
+   *
+   * @remarks Returns the merchant's orders, newest first, one page at a time. A page has at most `limit` orders
+   * and 1 MiB, but at least one order if any is left. Continue with `next_cursor` until it is null.
+   */
+  @Get()
+  @Requires('sell', 'reports')
+  @Heavy()
+  @ListFile('orders', OrderPageDto, ORDER_COLUMNS)
+  listOrders(@MerchantId() merchantId: string, @Query() query: ListOrdersDto): Promise<OrderPageDto> {
+    return this.reads.page(merchantId, query, ORDERS);
+  }
+
+  /**
+   * List a customer's orders
+   *
+   * @remarks Returns the customer's orders with this merchant, newest first, in pages like those of `GET /orders`. For
+   * an unknown customer, the page is empty.
+   */
+  @Post('search')
+  @Requires('sell', 'reports')
+  @Heavy()
+  @HttpCode(200)
+  @ApiProblems.query()
+  searchOrders(@MerchantId() merchantId: string, @Body() body: SearchOrdersDto): Promise<OrderPageDto> {
+    return this.reads.page(merchantId, body, ORDERS);
   }
 }
 
-@MerchantController('quotes', 'orders')
+@MerchantController('quotes', 'quotes')
 export class QuotesController {
   constructor(private readonly quotes: QuotesService) {}
 

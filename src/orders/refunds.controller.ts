@@ -29,12 +29,30 @@ import {
 import { REFUNDS, REFUNDS_OF_ORDER } from './refunds.list.js';
 import { RefundsService } from './refunds.service.js';
 
-@MerchantController('orders/:id/refunds', 'orders')
+@MerchantController('orders/:id/refunds', 'refunds')
 export class RefundsController {
   constructor(
     private readonly refunds: RefundsService,
     private readonly reads: Reads,
   ) {}
+
+  /**
+   * Quote a refund
+   *
+   * @remarks Returns what the refund would do now, and stores nothing. A quote is not binding. Send what you would send
+   * in the refund.
+   */
+  @Post('quote')
+  @Requires('refund')
+  @HttpCode(200)
+  @ApiProblems.write('validation_failed', 'refund_exceeds_total')
+  quoteRefund(
+    @MerchantId() merchantId: string,
+    @IdParam('The order') id: string,
+    @Body() body: QuoteRefundDto,
+  ): Promise<RefundQuoteDto> {
+    return this.refunds.quote(merchantId, id, body);
+  }
 
   /**
    * Refund an order
@@ -61,58 +79,6 @@ export class RefundsController {
   }
 
   /**
-   * Quote a refund
-   *
-   * @remarks Returns what the refund would do now, and stores nothing. A quote is not binding. Send what you would send
-   * in the refund.
-   */
-  @Post('quote')
-  @Requires('refund')
-  @HttpCode(200)
-  @ApiProblems.write('validation_failed', 'refund_exceeds_total')
-  quoteRefund(
-    @MerchantId() merchantId: string,
-    @IdParam('The order') id: string,
-    @Body() body: QuoteRefundDto,
-  ): Promise<RefundQuoteDto> {
-    return this.refunds.quote(merchantId, id, body);
-  }
-
-  /**
-   * List the refunds of an order
-   *
-   * @remarks Returns the order's refunds, newest first, one page at a time. Continue with `next_cursor` until it is
-   * null.
-   */
-  @Get()
-  @Requires()
-  @Heavy()
-  @ApiProblems.query('not_found')
-  listRefunds(
-    @MerchantId() merchantId: string,
-    @IdParam('The order') id: string,
-    @Query() query: PageQueryDto,
-  ): Promise<RefundPageDto> {
-    return this.reads.page(merchantId, { ...query, orderId: id }, REFUNDS_OF_ORDER);
-  }
-
-  /**
-   * Read a refund
-   *
-   * @remarks Returns what the refund did, and whether it can be undone.
-   */
-  @Get(':refund_id')
-  @Requires()
-  @ApiProblems.read()
-  getRefund(
-    @MerchantId() merchantId: string,
-    @IdParam('The order') id: string,
-    @IdParam('The refund', 'refund_id') refundId: string,
-  ): Promise<RefundDto> {
-    return this.refunds.get(merchantId, id, refundId);
-  }
-
-  /**
    * Undo a refund
    *
    * @remarks Undoes a refund that was a mistake: the order and the wallet have what they had before it. It must be the
@@ -136,9 +102,43 @@ export class RefundsController {
   ): Promise<RefundDto> {
     return answer(response, await this.refunds.void(caller, id, refundId, reason ?? null, versions));
   }
+
+  /**
+   * Read a refund
+   *
+   * @remarks Returns what the refund did, and whether it can be undone.
+   */
+  @Get(':refund_id')
+  @Requires()
+  @ApiProblems.read()
+  getRefund(
+    @MerchantId() merchantId: string,
+    @IdParam('The order') id: string,
+    @IdParam('The refund', 'refund_id') refundId: string,
+  ): Promise<RefundDto> {
+    return this.refunds.get(merchantId, id, refundId);
+  }
+
+  /**
+   * List the refunds of an order
+   *
+   * @remarks Returns the order's refunds, newest first, one page at a time. Continue with `next_cursor` until it is
+   * null.
+   */
+  @Get()
+  @Requires()
+  @Heavy()
+  @ApiProblems.query('not_found')
+  listRefunds(
+    @MerchantId() merchantId: string,
+    @IdParam('The order') id: string,
+    @Query() query: PageQueryDto,
+  ): Promise<RefundPageDto> {
+    return this.reads.page(merchantId, { ...query, orderId: id }, REFUNDS_OF_ORDER);
+  }
 }
 
-@MerchantController('refunds', 'orders')
+@MerchantController('refunds', 'refunds')
 export class RefundListController {
   constructor(private readonly reads: Reads) {}
 

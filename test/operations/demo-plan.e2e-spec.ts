@@ -1,12 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
+import iconv from 'iconv-lite';
+import { hasValidCheckDigits, withoutPunctuation } from '../../src/platform/values/document.js';
 import * as calendar from '../../src/platform/values/time.js';
-import { FORMER_TILL, STORES, SUPPORT } from '../../tools/demo-data.mjs';
+import { FORMER_TILL, HEAD_OF_SUPPORT, STORES, SUPPORT } from '../../tools/demo-data.mjs';
 import { DOCUMENT } from '../../tools/demo.mjs';
-import { CASES, DemoYear, type Kinds, LAST, ZONE } from '../../tools/demo-plan.mjs';
+import { CASES, CUSTOMERS, DemoYear, type Kinds, LAST, ZONE } from '../../tools/demo-plan.mjs';
 
 const { addDays, dayOf, startOfDay } = calendar;
-const { CASHIER, DEBTOR, HOLDER, LATE, MISTYPED, RIGHT } = CASES;
+const { CASHIER, DEBTOR, FROZEN, HOLDER, LATE, MISTYPED, RIGHT, TWICE, UNDONE } = CASES;
 const HOUR_MS = 3_600_000;
 
 /** A leap day, each weekday, the end of each month and of two years; each at one of these hours of the local day. */
@@ -123,18 +125,81 @@ describe('the plan of the demo', () => {
     expect(all(year, 'refund', today).some(({ what }) => !what.all)).toBe(true);
   });
 
-  it('has a campaign that is over and one in four weeks, and neither changes what a document shows', () => {
-    const campaigns = all(year, 'setDays', today).map(({ what }) => what);
-    expect(campaigns.map(({ fromDay, throughDay }) => [daysFrom(today, fromDay), daysFrom(today, throughDay)])).toEqual(
-      [
-        [-77, -71],
-        [28, 34],
-      ],
-    );
+  it('has a stolen account, a debit of a grant that was made twice, and an undone refund, by the head of support', () => {
+    const by = HEAD_OF_SUPPORT;
+    const [freeze] = all(year, 'freeze', today);
+    expect(freeze).toMatchObject({ day: -2, what: { document: FROZEN, by, reason: expect.any(String) } });
+    // Somebody spends half of what the customer has, and nothing is sold afterwards.
+    expect(of(FROZEN).map(({ day, what }) => [day, what.redeems ?? 0])).toEqual([
+      [-34, 0],
+      [-3, 0.5],
+    ]);
+    const grants = all(year, 'grant', today).filter(({ what }) => what.document === TWICE);
+    const [debit, ...others] = all(year, 'debit', today);
+    expect(grants.map(({ what }) => what.amount)).toEqual([debit!.what.amount, debit!.what.amount]);
+    expect(debit).toMatchObject({ what: { document: TWICE, by, note: expect.any(String) } });
+    expect([others, of(TWICE), debit!.at > grants[1]!.at]).toEqual([[], [], true]);
+    const [undo] = all(year, 'undo', today);
+    expect(undo).toMatchObject({ what: { by, refund: { sale: { document: UNDONE } } } });
+    expect(of(UNDONE)).toHaveLength(1);
+  });
+
+  it('has late sales, which arrive on the day after they happened, and as early as the rules allow', () => {
+    const late = sales.filter(({ what }) => what.lateBy !== undefined);
+    expect(late.length).toBeGreaterThan(1);
+    for (const { day, at, what } of late) {
+      expect(daysFrom(today, dayOf(new Date(at - what.lateBy!), ZONE))).toBe(day - 1);
+      expect(what.lateBy).toBeLessThan(3 * 24 * HOUR_MS);
+    }
+  });
+
+  it('has a campaign that is over, one that runs and one in four weeks, and none changes what a document shows', () => {
+    const campaigns = all(year, 'campaign', today);
+    const days = campaigns.map(({ day, what }) => [
+      what.name,
+      ...[day, daysFrom(today, what.fromDay), daysFrom(today, what.throughDay)],
+    ]);
+    expect(days).toEqual([
+      ['Semana do café', -20, -17, -11],
+      ['Débito em dobro', -5, -3, 3],
+      ['Aniversário da loja', -3, 28, 34],
+    ]);
     // Beside the rates that hold without the campaign, which is of no other rule.
-    expect(campaigns[1]!.changes).toEqual({ earnRatesByPaymentMethod: { cash: 300, debit_card: 1000 } });
+    for (const { what } of campaigns)
+      expect(what.changes).toEqual({ earnRatesByPaymentMethod: { cash: 300, debit_card: 1000 } });
     const pages = readdirSync('docs', { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.md'));
     const files = ['README.md', 'README.pt-BR.md', 'tools/demo.mjs', ...pages.map((file) => `docs/${file}`)];
     expect(files.filter((file) => readFileSync(file, 'utf8').includes('debit_card'))).toEqual([]);
+  });
+});
+
+describe('docs/examples/aniversarios.csv', () => {
+  const bytes = readFileSync('docs/examples/aniversarios.csv');
+
+  it('is as Excel in Brazil saves it: Windows-1252, semicolons and CRLF', () => {
+    const text = iconv.decode(bytes, 'Windows-1252');
+    expect(text.split('\r\n')[0]).toBe('CPF;Valor;Motivo;Último dia;Observação');
+    expect(iconv.encode(text, 'Windows-1252')).toEqual(bytes);
+    expect(text.replaceAll('\r\n', '')).not.toMatch(/[\r\n]/);
+    expect(text.endsWith('\r\n')).toBe(true);
+  });
+
+  it('has customers of the demo, and three lines that are wrong, each in another way', () => {
+    const [, ...lines] = iconv.decode(bytes, 'Windows-1252').trimEnd().split('\r\n');
+    const rows = lines.map((line) => line.split(';'));
+    const wrong = rows.filter(([document = '', amount = '', , day = '']) => {
+      const isCustomer = CUSTOMERS.includes(withoutPunctuation(document));
+      return !isCustomer || !/^\d+,\d\d$/.test(amount) || !/^$|^\d\d\/\d\d\/20[3-9]\d$/.test(day);
+    });
+    expect(rows.length).toBe(21);
+    expect(new Set(rows.map(([document]) => document)).size).toBe(rows.length);
+    expect(wrong.map(([document, amount, , day]) => [document, amount, day])).toEqual([
+      ['8037824986', '15,00', ''],
+      [expect.any(String), '1.500', ''],
+      [expect.any(String), '15,00', '31/02/2027'],
+    ]);
+    // Also with the zero that the spreadsheet removed, and the other two are of customers.
+    expect(hasValidCheckDigits('08037824986')).toBe(false);
+    expect(wrong.slice(1).every(([document = '']) => CUSTOMERS.includes(document))).toBe(true);
   });
 });

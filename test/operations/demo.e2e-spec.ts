@@ -86,7 +86,7 @@ describe('the demo data of npm start', () => {
       email,
       permissions,
     }));
-    expect(logins).toHaveLength(5);
+    expect(logins).toHaveLength(6);
     for (const { email, permissions } of logins) {
       await as(email);
       const { body } = await (await as(EMAIL)).get<Page<{ email: string; permissions: string[] }>>('/users?limit=100');

@@ -141,6 +141,14 @@ describe('the examples of the OpenAPI document', () => {
     expect(masked(first!)).toEqual(masked({ ...example, external_id: `${example.external_id}-suffix` }));
   });
 
+  it('the example of an erasure is not about the customer of any other example, who would be gone', () => {
+    const { document: erased } = requestOf('post', '/customers/erase');
+    const others = Object.entries(document().paths)
+      .filter(([path]) => path !== '/customers/erase')
+      .flatMap(([, methods]) => Object.values(methods));
+    expect(others.filter(({ requestBody }) => JSON.stringify(requestBody ?? {}).includes(erased!))).toEqual([]);
+  });
+
   it('Try it out does not change an external_id that the reader typed', async () => {
     const intercept = await requestInterceptor();
     const body = JSON.stringify({ external_id: 'PED-1001-mine' });

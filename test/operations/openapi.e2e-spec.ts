@@ -121,16 +121,28 @@ describe('the OpenAPI document', () => {
 
   it('health and metrics, which are for operators, are not in the document', () => {
     expect(Object.keys(document.paths).filter((path) => /health|metrics/.test(path))).toEqual([]);
-    expect(document.tags.map(({ name }) => name)).toEqual([
-      'auth',
-      'users',
-      'orders',
-      'policy',
-      'wallets',
-      'customers',
-      'events',
-      'reports',
-      'webhooks',
+  });
+
+  it('the operations are in groups in the order of a sale, and those of an order in the order of their use', () => {
+    const tags = document.tags.map(({ name }) => name);
+    expect(tags).toEqual([
+      ...['auth', 'quotes', 'orders', 'refunds', 'wallets', 'grants', 'debits', 'policy', 'campaigns', 'reports'],
+      ...['events', 'webhooks', 'customers', 'users'],
+    ]);
+    expect(new Set(operations().flatMap((operation) => operation.tags))).toEqual(new Set(tags));
+    const changes = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.entries(methods).flatMap(
+        ([
+          method,
+          {
+            operationId,
+            tags: [tag],
+          },
+        ]) => (tag === 'orders' && method !== 'get' && path !== '/orders/search' ? [operationId] : []),
+      ),
+    );
+    expect(changes).toEqual([
+      ...['createOrder', 'amendOrder', 'holdRedemption', 'completeOrder', 'cancelOrder', 'changeCustomer'],
     ]);
   });
 

@@ -15,6 +15,7 @@ export interface OpenApi {
 
 export interface Operation {
   operationId: string;
+  tags: string[];
   parameters: { name: string; in: string; explode?: boolean; schema: Schema }[];
   requestBody?: { required?: boolean; content: Content };
   responses: Record<string, { content?: Content }>;

@@ -4,8 +4,10 @@ import { ZONE } from '../../tools/demo-plan.mjs';
 import { DOCUMENT, EMAIL, PASSWORD, STAFF } from '../../tools/demo.mjs';
 import { type Answer, Client } from './client.js';
 import type {
+  CampaignOfShop,
   Customer,
   CustomerCredit,
+  Debit,
   Endpoint,
   Entry,
   EventPage,
@@ -177,12 +179,110 @@ export const PROMISES: Record<string, (demo: Demo) => Promise<void>> = {
     ]);
   },
 
-  'a campaign is to come, and each user has logged in, but not the former one': async (demo) => {
+  'a campaign is over, one runs and one is to come, each with a name by marketing, which also changed the rules':
+    async (demo) => {
+      const owner = await logInAs(demo, EMAIL);
+      const campaigns = await allOf<CampaignOfShop>(owner, '/campaigns?');
+      const by = { name: 'Marketing' };
+      expect(campaigns).toMatchObject([
+        { name: 'Aniversário da loja', status: 'upcoming', created_by: by },
+        { name: 'Débito em dobro', status: 'running', created_by: by },
+        { name: 'Semana do café', status: 'over', created_by: by },
+      ]);
+      const { body: policy } = await owner.get<PolicyRules>('/policy');
+      const rates = { cash: '0.03', debit_card: '0.10' };
+      expect(policy.campaign).toMatchObject({ name: 'Débito em dobro' });
+      expect(policy.upcoming).toMatchObject([{ rules: { earn_rates_by_payment_method: rates } }]);
+      expect(policy.upcoming[0]!.from > addDays(todayOf(demo), 14)).toBe(true);
+      const [change] = await allOf<{ reason: string; by: object }>(owner, '/policy/history?');
+      expect(change).toMatchObject({ reason: 'Pix volta à taxa dos outros meios', by });
+    },
+
+  'the campaign that is over and the one that runs sold more with their method than as many days before them': async (
+    demo,
+  ) => {
     const owner = await logInAs(demo, EMAIL);
-    const { body: policy } = await owner.get<PolicyRules>('/policy');
-    const rates = { cash: '0.03', debit_card: '0.10' };
-    expect(policy.upcoming).toMatchObject([{ rules: { earn_rates_by_payment_method: rates } }]);
-    expect(policy.upcoming[0]!.from > addDays(todayOf(demo), 14)).toBe(true);
+    const [, ...begun] = await allOf<CampaignOfShop>(owner, '/campaigns?');
+    const orders = (await allOf<Order>(owner, '/orders?')).filter(({ completed_at }) => completed_at !== null);
+    const byCard = orders.filter(({ payment_methods: [method] }) => method?.id === 'debit_card');
+    for (const { id, status, from, through } of begun) {
+      const end = status === 'running' ? todayOf(demo) : addDays(through, 1);
+      const days = (Date.parse(end) - Date.parse(from)) / 86_400_000;
+      const between = (list: Order[], first: string, until: string): number => {
+        const soldOn = list.map(({ sold_at, completed_at }) => dayOf(new Date(sold_at ?? completed_at!), ZONE));
+        return soldOn.filter((day) => first <= day && day < until).length;
+      };
+      const during = between(byCard, from, end);
+      const before = between(byCard, addDays(from, -days), from);
+      expect({ status, days, isTwice: during > 2 * before }).toEqual({
+        status,
+        days: status === 'running' ? 3 : 7,
+        isTwice: true,
+      });
+      const its = await allOf<Order>(owner, `/orders?campaign_id=${id}`);
+      expect(its.length).toBeGreaterThanOrEqual(between(orders, from, end));
+    }
+  },
+
+  'a wallet is frozen with a reason and has cashback that cannot be spent': async (demo) => {
+    const manager = await logInAs(demo, 'gerente@example.com');
+    const frozen = (await allOf<Customer>(manager, '/customers?')).filter((customer) => customer.frozen);
+    expect(frozen).toHaveLength(1);
+    const { body: wallet } = await manager.get<Wallet>(`/wallets/${frozen[0]!.wallet_id}`);
+    expect(wallet).toMatchObject({
+      freeze_reason: 'Conta invadida: a cliente não reconhece a última compra',
+      freeze_changed_by: { name: 'Gerente' },
+    });
+    expect(Number(wallet.available)).toBeGreaterThan(0);
+  },
+
+  'a grant that was made twice is debited, with a reason for the customer and a note for staff, as grants have them':
+    async (demo) => {
+      const manager = await logInAs(demo, 'gerente@example.com');
+      const [debit, ...others] = await allOf<Debit>(manager, '/debits?');
+      expect(others).toEqual([]);
+      expect(debit).toMatchObject({
+        amount: '25.00',
+        reason: 'Crédito lançado em dobro',
+        note: 'Chamado 4731: dois créditos iguais, um é devido',
+        created_by: { name: 'Gerente' },
+      });
+      const grants = await allOf<Grant>(manager, '/grants?');
+      const twice = grants.filter(({ wallet_id }) => wallet_id === debit!.wallet_id);
+      expect(twice).toMatchObject(Array(2).fill({ amount: '25.00', note: 'Chamado 4731' }));
+      expect(twice).toHaveLength(2);
+      const support = await logInAs(demo, 'atendimento@example.com');
+      const more = { external_id: 'no', document: DOCUMENT, amount: '1.00', reason: 'Teste' };
+      expect((await support.post('/debits', more)).status).toBe(403);
+    },
+
+  'a refund was undone with a reason, and its order is completed again': async (demo) => {
+    const manager = await logInAs(demo, 'gerente@example.com');
+    const undone = (await allOf<Refund>(manager, '/refunds?')).filter(({ voided_at }) => voided_at !== null);
+    expect(undone).toMatchObject([
+      {
+        created_by: { name: 'Atendimento' },
+        voided_by: { name: 'Gerente' },
+        void_reason: 'Devolução lançada no pedido errado',
+      },
+    ]);
+    const { body: order } = await manager.get<Order>(`/orders/${undone[0]!.order_id}`);
+    expect(order).toMatchObject({ status: 'completed', cashback: { to_receive: { taken_back: '0.00' } } });
+  },
+
+  'sales of a till without a network arrived on the next day, with the day on which they were sold': async (demo) => {
+    const orders = await allOf<Order>(await logInAs(demo, EMAIL), '/orders?store=RJ-003');
+    const late = orders.filter(({ sold_at }) => sold_at !== null);
+    expect(late).toHaveLength(3);
+    const dayOfInstant = (instant: string): string => dayOf(new Date(instant), ZONE);
+    for (const { sold_at, created_at } of late) {
+      expect(dayOfInstant(created_at)).toBe(addDays(todayOf(demo), -1));
+      expect(dayOfInstant(sold_at!)).toBe(addDays(todayOf(demo), -2));
+    }
+  },
+
+  'each user has logged in, but not the former one': async (demo) => {
+    const owner = await logInAs(demo, EMAIL);
     const users = await allOf<{ email: string; disabled_at: string | null; last_login_at: string | null }>(
       owner,
       '/users?',

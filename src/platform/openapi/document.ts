@@ -14,6 +14,10 @@ redeem on it, and how much the customer will receive for it. Then complete, canc
 * Every error is \`application/problem+json\` (RFC 9457) with a stable \`code\`.
 * Every response has an \`x-request-id\` header. If you send one, it is returned.
 * To use "Try it out", log in, click **Authorize** and paste the \`access_token\`.
+* The guides are in the folder \`docs\` of the project: start with \`docs/integrate.md\`.
+`;
+
+const OF_BACK_OFFICE = `* Staff use the [back office](/back-office/).
 `;
 
 const OF_SANDBOX = `
@@ -21,12 +25,31 @@ const OF_SANDBOX = `
 \`PUT /sandbox/clock\`.
 `;
 
+/** In the order of a sale. In each, operations are in the order in which controllers have them: that of their use. */
+const TAGS = {
+  auth: 'Login, refresh and logout of API users',
+  quotes: 'What an order would redeem and earn',
+  orders: 'Orders, from creation to completion',
+  refunds: 'What comes back of completed orders',
+  wallets: "Customers' cashback with the merchant",
+  grants: 'Cashback that no order earned',
+  debits: 'Cashback that is taken from customers by hand',
+  policy: 'Rules of the cashback, and their history',
+  campaigns: 'Other rules for some days',
+  reports: 'Reports over all customers',
+  events: 'The feed of changes',
+  webhooks: 'The feed, sent to your own endpoints',
+  customers: 'What is stored about a customer: export and erasure',
+  users: "The merchant's API users",
+};
+
 export function openApiDocument(app: INestApplication): OpenAPIObject {
-  const { PUBLIC_URL, PORT, SANDBOX } = app.get(Config);
+  const { PUBLIC_URL, PORT, SANDBOX, BACK_OFFICE } = app.get(Config);
+  const description = [SANDBOX ? OF_SANDBOX : '', DESCRIPTION, BACK_OFFICE ? OF_BACK_OFFICE : ''].join('');
   const builder = new DocumentBuilder()
     .setOpenAPIVersion('3.1.0')
     .setTitle('Cashback order service')
-    .setDescription(SANDBOX ? `${OF_SANDBOX}${DESCRIPTION}` : DESCRIPTION)
+    .setDescription(description)
     .setVersion('1.0')
     .addServer(PUBLIC_URL ?? `http://localhost:${PORT}`)
     .addBearerAuth({
@@ -34,16 +57,8 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
       scheme: 'bearer',
       bearerFormat: 'opaque',
       description: 'The `access_token` of a login or a refresh',
-    })
-    .addTag('auth', 'Login, refresh and logout of API users')
-    .addTag('users', "The merchant's API users")
-    .addTag('orders', 'Orders, from creation to refunds')
-    .addTag('policy', 'Rules of the cashback, their history, and campaigns')
-    .addTag('wallets', "Customers' cashback with the merchant")
-    .addTag('customers', 'What is stored about a customer: export and erasure')
-    .addTag('events', 'The feed of changes')
-    .addTag('reports', 'Reports over all customers')
-    .addTag('webhooks', 'The feed, sent to your own endpoints');
+    });
+  for (const [name, text] of Object.entries(TAGS)) builder.addTag(name, text);
   if (SANDBOX) builder.addTag('sandbox', 'Merchants for your tests, and their clocks');
   const config = builder.build();
   const document = SwaggerModule.createDocument(app, config, { operationIdFactory: (_controller, method) => method });

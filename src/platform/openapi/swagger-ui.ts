@@ -29,21 +29,58 @@ function completeTriedRequest(request: TriedRequest): TriedRequest {
     const page = globalThis as { exampleSuffix?: string };
     page.exampleSuffix ??= Math.random().toString(36).slice(2, 10);
     request.body = request.body.replace(
-      /("external_id"\s*:\s*"(?:PED-1001|DEV-1|SORRY-1))"/,
+      /("external_id"\s*:\s*"(?:PED-1001|DEV-1|SORRY-1|FIX-1))"/,
       `$1-${page.exampleSuffix}"`,
     );
   }
   return request;
 }
 
-/** Shows requests and live responses completely, and headers when the mouse is over them. */
+/** The operations of Swagger UI, grouped by tag: the members of these maps and lists that are used here. */
+interface Operations {
+  filter(keep: (operation: { getIn(path: string[]): unknown }) => boolean): Operations;
+  readonly size: number;
+}
+interface Groups {
+  map(change: (group: Group) => Group): Groups;
+  filter(keep: (group: Group) => boolean): Groups;
+}
+interface Group {
+  get(name: 'operations'): Operations;
+  update(name: 'operations', change: (operations: Operations) => Operations): Group;
+}
+
+/**
+ * Finds the operations that have each word of a phrase in their method, path, summary or tag. The filter of Swagger UI
+ * knows only tags. It receives the source of this function, too.
+ */
+function filterOperations(groups: Groups, phrase: string): Groups {
+  const words = phrase.toLowerCase().split(/\s+/);
+  const members = [['method'], ['path'], ['operation', 'summary'], ['operation', 'tags']];
+  return groups
+    .map((group) =>
+      group.update('operations', (operations) =>
+        operations.filter((operation) => {
+          const text = members.map((path) => String(operation.getIn(path))).join(' ');
+          return words.every((word) => text.toLowerCase().includes(word));
+        }),
+      ),
+    )
+    .filter((group) => group.get('operations').size > 0);
+}
+
+/**
+ * Shows requests and live responses completely, with the headers first: only `Idempotency-Replayed` tells a repeat.
+ * Documented headers are shown when the mouse is over them.
+ */
 const STYLE = `
 .swagger-ui .body-param__text { field-sizing: content; }
 .swagger-ui .parameters input[type='text'] { max-width: 400px; width: 100%; }
 .swagger-ui .live-responses-table .highlight-code > .microlight { max-height: none; }
-.swagger-ui .live-responses-table div:not(:hover, :last-child) > h5 + pre { display: none; }
+.swagger-ui .live-responses-table .response-col_description { display: flex; flex-direction: column; }
+.swagger-ui .live-responses-table div:not(:last-child):has(> h5 + pre) { order: -1; }
 .swagger-ui .headers-wrapper:not(:hover) table { display: none; }
-.swagger-ui .headers-wrapper h4::after, .swagger-ui .live-responses-table div:not(:last-child) > h5:has(+ pre)::after { content: ' ▾'; }
+.swagger-ui .headers-wrapper h4::after { content: ' ▾'; }
 `;
 
 const PAGE = `<!doctype html>
@@ -73,6 +110,9 @@ const INIT = `SwaggerUIBundle({
   displayRequestDuration: true,
   tryItOutEnabled: true,
   defaultModelsExpandDepth: 0,
+  filter: true,
+  plugins: [{ fn: { opsFilter: ${filterOperations.toString()} } }],
+  onComplete: () => { document.querySelector('.operation-filter-input').placeholder = 'Search operations'; },
   requestInterceptor: ${completeTriedRequest.toString()},
 });
 `;

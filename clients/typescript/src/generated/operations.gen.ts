@@ -18,20 +18,20 @@ export interface Operations {
   getMe: [api.GetMeData, api.GetMeResponses];
   createOrder: [api.CreateOrderData, api.CreateOrderResponses];
   listOrders: [api.ListOrdersData, api.ListOrdersResponses];
-  searchOrders: [api.SearchOrdersData, api.SearchOrdersResponses];
-  getOrder: [api.GetOrderData, api.GetOrderResponses];
   amendOrder: [api.AmendOrderData, api.AmendOrderResponses];
-  getOrderByExternalId: [api.GetOrderByExternalIdData, api.GetOrderByExternalIdResponses];
-  getOrderTimeline: [api.GetOrderTimelineData, api.GetOrderTimelineResponses];
+  getOrder: [api.GetOrderData, api.GetOrderResponses];
   holdRedemption: [api.HoldRedemptionData, api.HoldRedemptionResponses];
   completeOrder: [api.CompleteOrderData, api.CompleteOrderResponses];
-  changeCustomer: [api.ChangeCustomerData, api.ChangeCustomerResponses];
   cancelOrder: [api.CancelOrderData, api.CancelOrderResponses];
+  changeCustomer: [api.ChangeCustomerData, api.ChangeCustomerResponses];
+  getOrderByExternalId: [api.GetOrderByExternalIdData, api.GetOrderByExternalIdResponses];
+  getOrderTimeline: [api.GetOrderTimelineData, api.GetOrderTimelineResponses];
+  searchOrders: [api.SearchOrdersData, api.SearchOrdersResponses];
+  quoteRefund: [api.QuoteRefundData, api.QuoteRefundResponses];
   createRefund: [api.CreateRefundData, api.CreateRefundResponses];
   listRefunds: [api.ListRefundsData, api.ListRefundsResponses];
-  quoteRefund: [api.QuoteRefundData, api.QuoteRefundResponses];
-  getRefund: [api.GetRefundData, api.GetRefundResponses];
   voidRefund: [api.VoidRefundData, api.VoidRefundResponses];
+  getRefund: [api.GetRefundData, api.GetRefundResponses];
   listAllRefunds: [api.ListAllRefundsData, api.ListAllRefundsResponses];
   createQuote: [api.CreateQuoteData, api.CreateQuoteResponses];
   getPolicy: [api.GetPolicyData, api.GetPolicyResponses];
@@ -45,10 +45,10 @@ export interface Operations {
   endCampaign: [api.EndCampaignData, api.EndCampaignResponses];
   searchWallet: [api.SearchWalletData, api.SearchWalletResponses];
   getWallet: [api.GetWalletData, api.GetWalletResponses];
-  freezeWallet: [api.FreezeWalletData, api.FreezeWalletResponses];
   listWalletCredits: [api.ListWalletCreditsData, api.ListWalletCreditsResponses];
-  getWalletExpiring: [api.GetWalletExpiringData, api.GetWalletExpiringResponses];
   listWalletEntries: [api.ListWalletEntriesData, api.ListWalletEntriesResponses];
+  getWalletExpiring: [api.GetWalletExpiringData, api.GetWalletExpiringResponses];
+  freezeWallet: [api.FreezeWalletData, api.FreezeWalletResponses];
   createGrant: [api.CreateGrantData, api.CreateGrantResponses];
   listGrants: [api.ListGrantsData, api.ListGrantsResponses];
   createGrants: [api.CreateGrantsData, api.CreateGrantsResponses];
@@ -108,25 +108,25 @@ export const OPERATIONS = {
   getMe: ['GET /me', 'call', 200, { user_id: '', permissions: [], name: '' }],
   createOrder: ['POST /orders', 'send', 201, { id: '', status: '', version: 0 }],
   listOrders: ['GET /orders', 'list', 200, { data: [] }],
-  searchOrders: ['POST /orders/search', 'list', 200, { data: [] }],
-  getOrder: ['GET /orders/{id}', 'call', 200, { id: '', status: '', version: 0 }],
   amendOrder: ['PUT /orders/{id}', 'send', 200, { id: '', status: '', version: 0 }],
-  getOrderByExternalId: ['GET /orders/by-external-id/{external_id}', 'call', 200, { id: '', status: '', version: 0 }],
-  getOrderTimeline: ['GET /orders/{id}/timeline', 'list', 200, { data: [] }],
+  getOrder: ['GET /orders/{id}', 'call', 200, { id: '', status: '', version: 0 }],
   holdRedemption: ['PUT /orders/{id}/redemption', 'send', 200, { id: '', status: '', version: 0 }],
   completeOrder: ['POST /orders/{id}/complete', 'send', 200, { id: '', status: '', version: 0 }],
-  changeCustomer: ['PUT /orders/{id}/customer', 'send', 200, { moved: '', not_moved: '', order: {} }],
   cancelOrder: ['POST /orders/{id}/cancel', 'send', 200, { id: '', status: '', version: 0 }],
-  createRefund: ['POST /orders/{id}/refunds', 'send', 201, { id: '', order_id: '', amount: '' }],
-  listRefunds: ['GET /orders/{id}/refunds', 'list', 200, { data: [] }],
+  changeCustomer: ['PUT /orders/{id}/customer', 'send', 200, { moved: '', not_moved: '', order: {} }],
+  getOrderByExternalId: ['GET /orders/by-external-id/{external_id}', 'call', 200, { id: '', status: '', version: 0 }],
+  getOrderTimeline: ['GET /orders/{id}/timeline', 'list', 200, { data: [] }],
+  searchOrders: ['POST /orders/search', 'list', 200, { data: [] }],
   quoteRefund: [
     'POST /orders/{id}/refunds/quote',
     'send',
     200,
     { amount: '', eligible_amount: '', cashback_returned: '' },
   ],
-  getRefund: ['GET /orders/{id}/refunds/{refund_id}', 'call', 200, { id: '', order_id: '', amount: '' }],
+  createRefund: ['POST /orders/{id}/refunds', 'send', 201, { id: '', order_id: '', amount: '' }],
+  listRefunds: ['GET /orders/{id}/refunds', 'list', 200, { data: [] }],
   voidRefund: ['POST /orders/{id}/refunds/{refund_id}/void', 'send', 200, { id: '', order_id: '', amount: '' }],
+  getRefund: ['GET /orders/{id}/refunds/{refund_id}', 'call', 200, { id: '', order_id: '', amount: '' }],
   listAllRefunds: ['GET /refunds', 'list', 200, { data: [] }],
   createQuote: ['POST /quotes', 'send', 200, { amount_to_pay: '', cashback: {}, payment_methods: [] }],
   getPolicy: ['GET /policy', 'call', 200, { earn_rate: '', earn_rates_by_payment_method: {}, earn_minimum_total: '' }],
@@ -145,10 +145,10 @@ export const OPERATIONS = {
   endCampaign: ['POST /campaigns/{id}/end', 'call', 200, { id: '', name: '', from: '' }],
   searchWallet: ['POST /wallets/search', 'send', 200, { available: '', pending: '', held: '' }],
   getWallet: ['GET /wallets/{id}', 'call', 200, { available: '', pending: '', held: '' }],
-  freezeWallet: ['PUT /wallets/{id}/freeze', 'send', 200, { available: '', pending: '', held: '' }],
   listWalletCredits: ['GET /wallets/{id}/credits', 'list', 200, { data: [] }],
-  getWalletExpiring: ['GET /wallets/{id}/expiring', 'send', 200, { data: [] }],
   listWalletEntries: ['GET /wallets/{id}/entries', 'list', 200, { data: [] }],
+  getWalletExpiring: ['GET /wallets/{id}/expiring', 'send', 200, { data: [] }],
+  freezeWallet: ['PUT /wallets/{id}/freeze', 'send', 200, { available: '', pending: '', held: '' }],
   createGrant: ['POST /grants', 'send', 201, { id: '', wallet_id: '', amount: '' }],
   listGrants: ['GET /grants', 'list', 200, { data: [] }],
   createGrants: ['POST /grants/batch', 'send', 200, { data: [] }],

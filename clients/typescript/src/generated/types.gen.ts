@@ -720,79 +720,6 @@ export type Order = {
     customer_change_reason: string | null;
 };
 
-export type OrderPage = {
-    data: Array<Order>;
-    /**
-     * The `cursor` for the next page; null on the last page. It stays valid if orders are added.
-     */
-    next_cursor: string | null;
-};
-
-export type SearchOrders = {
-    /**
-     * The customer's taxpayer number: a CPF (11 digits) or a CNPJ (14 characters).
-     */
-    document: string;
-    /**
-     * Only orders with one of these statuses. Default: orders of every status.
-     */
-    status?: Array<OrderStatus>;
-    /**
-     * Maximum number of orders, 1 to 100. Default: 20.
-     */
-    limit?: number;
-    /**
-     * The `next_cursor` of the previous page.
-     */
-    cursor?: string;
-};
-
-/**
- * `created`, `expired`, `completed`, `cancelled`, `customer_changed`, `refunded` and `refund_voided` happened to the order. `available`: the cashback that it earned became available. All others are kinds of ledger entries; `debit` and `expire` are of the cashback that it earned.
- */
-export type TimelineType = 'created' | 'expired' | 'completed' | 'cancelled' | 'redeem' | 'earn' | 'customer_changed' | 'move_out' | 'move_in' | 'refunded' | 'return' | 'take_back' | 'repay' | 'debt' | 'refund_voided' | 'available' | 'debit' | 'expire';
-
-export type TimelineLine = {
-    at: string;
-    /**
-     * `created`, `expired`, `completed`, `cancelled`, `customer_changed`, `refunded` and `refund_voided` happened to the order. `available`: the cashback that it earned became available. All others are kinds of ledger entries; `debit` and `expire` are of the cashback that it earned.
-     */
-    type: TimelineType;
-    /**
-     * Of `completed`, the total; of `refunded` and `refund_voided`, the refunded part of it; otherwise the cashback,
-     * signed as in the statement. Null if nothing moved.
-     */
-    amount: string | null;
-    /**
-     * Who did it; null for what a date does.
-     */
-    by: By | null;
-    /**
-     * Where it happened; null if that is not known, and for what a date does.
-     */
-    store: string | null;
-    /**
-     * The refund that it belongs to, if any.
-     */
-    refund_id: string | null;
-    /**
-     * Your ID of that refund.
-     */
-    refund_external_id: string | null;
-    /**
-     * Why, if the request said it: of `cancelled`, `customer_changed`, `refunded` and `refund_voided`.
-     */
-    reason: string | null;
-};
-
-export type TimelinePage = {
-    data: Array<TimelineLine>;
-    /**
-     * The `cursor` for the next page; null on the last page.
-     */
-    next_cursor: string | null;
-};
-
 export type AmendOrder = {
     /**
      * Total of the order in BRL. It is not compared with the items, because discounts and shipping can change it. With
@@ -861,6 +788,13 @@ export type SetRedemption = {
     expires_at?: string;
 };
 
+export type CancelOrder = {
+    /**
+     * For your records, at most 500 characters. Do not write names or addresses.
+     */
+    reason?: string;
+};
+
 export type ChangeCustomer = {
     /**
      * The customer's taxpayer number: a CPF (11 digits) or a CNPJ (14 characters).
@@ -891,11 +825,77 @@ export type CustomerChange = {
     created_by: By;
 };
 
-export type CancelOrder = {
+/**
+ * `created`, `expired`, `completed`, `cancelled`, `customer_changed`, `refunded` and `refund_voided` happened to the order. `available`: the cashback that it earned became available. All others are kinds of ledger entries; `debit` and `expire` are of the cashback that it earned.
+ */
+export type TimelineType = 'created' | 'expired' | 'completed' | 'cancelled' | 'redeem' | 'earn' | 'customer_changed' | 'move_out' | 'move_in' | 'refunded' | 'return' | 'take_back' | 'repay' | 'debt' | 'refund_voided' | 'available' | 'debit' | 'expire';
+
+export type TimelineLine = {
+    at: string;
     /**
-     * For your records, at most 500 characters. Do not write names or addresses.
+     * `created`, `expired`, `completed`, `cancelled`, `customer_changed`, `refunded` and `refund_voided` happened to the order. `available`: the cashback that it earned became available. All others are kinds of ledger entries; `debit` and `expire` are of the cashback that it earned.
      */
-    reason?: string;
+    type: TimelineType;
+    /**
+     * Of `completed`, the total; of `refunded` and `refund_voided`, the refunded part of it; otherwise the cashback,
+     * signed as in the statement. Null if nothing moved.
+     */
+    amount: string | null;
+    /**
+     * Who did it; null for what a date does.
+     */
+    by: By | null;
+    /**
+     * Where it happened; null if that is not known, and for what a date does.
+     */
+    store: string | null;
+    /**
+     * The refund that it belongs to, if any.
+     */
+    refund_id: string | null;
+    /**
+     * Your ID of that refund.
+     */
+    refund_external_id: string | null;
+    /**
+     * Why, if the request said it: of `cancelled`, `customer_changed`, `refunded` and `refund_voided`.
+     */
+    reason: string | null;
+};
+
+export type TimelinePage = {
+    data: Array<TimelineLine>;
+    /**
+     * The `cursor` for the next page; null on the last page.
+     */
+    next_cursor: string | null;
+};
+
+export type OrderPage = {
+    data: Array<Order>;
+    /**
+     * The `cursor` for the next page; null on the last page. It stays valid if orders are added.
+     */
+    next_cursor: string | null;
+};
+
+export type SearchOrders = {
+    /**
+     * The customer's taxpayer number: a CPF (11 digits) or a CNPJ (14 characters).
+     */
+    document: string;
+    /**
+     * Only orders with one of these statuses. Default: orders of every status.
+     */
+    status?: Array<OrderStatus>;
+    /**
+     * Maximum number of orders, 1 to 100. Default: 20.
+     */
+    limit?: number;
+    /**
+     * The `next_cursor` of the previous page.
+     */
+    cursor?: string;
 };
 
 export type RefundItem = {
@@ -908,6 +908,59 @@ export type RefundItem = {
      * only all of them.
      */
     quantity?: number;
+};
+
+export type QuoteRefund = {
+    /**
+     * Amount of the order's total to refund, in BRL. It must be greater than zero. Required without `items` and `rest`,
+     * and not allowed with them.
+     */
+    amount?: string;
+    /**
+     * Part of the amount that concerns goods of the order's `eligible_total`, in BRL: "0.00" if you refund only shipping,
+     * for example. Cashback is taken back for this part only. It is at most the amount and what is left of the eligible
+     * total, and the rest of the amount is at most what is left of the other part of the order. Default: in proportion to
+     * the order. Not allowed with `items` and `rest`, which decide it.
+     */
+    eligible_amount?: string;
+    /**
+     * The items that come back, 1 to 500, instead of an amount. They cost their share of the total; the last of them what
+     * is left of it. An item that earlier refunds of items returned cannot come back again.
+     */
+    items?: Array<RefundItem>;
+    /**
+     * The part of the earned cashback that the returned goods had, in BRL, if that is not their share of the amount. It
+     * is at most what is left of the earned cashback. The customer keeps no more of it than by default, or than the share
+     * `earn_rate_maximum` of what is not returned. Default: in proportion to the eligible amount.
+     */
+    take_back?: string;
+    /**
+     * Whether to refund what the total has beyond the items, such as shipping. Default: false.
+     */
+    rest?: boolean;
+};
+
+export type RefundQuote = {
+    /**
+     * Refunded part of the order's total.
+     */
+    amount: string;
+    /**
+     * Part of the amount that concerned goods of the order's `eligible_total`.
+     */
+    eligible_amount: string;
+    /**
+     * Redeemed cashback that was returned to the customer's wallet, where it can be spent for at least seven days.
+     */
+    cashback_returned: string;
+    /**
+     * Earned cashback that was taken back.
+     */
+    cashback_taken_back: string;
+    /**
+     * Money to pay back to the customer: the amount minus `cashback_returned`.
+     */
+    amount_to_pay_back: string;
 };
 
 export type CreateRefund = {
@@ -1028,57 +1081,11 @@ export type Refund = {
     void_reason: string | null;
 };
 
-export type QuoteRefund = {
+export type Void = {
     /**
-     * Amount of the order's total to refund, in BRL. It must be greater than zero. Required without `items` and `rest`,
-     * and not allowed with them.
+     * For your records: at most 500 characters. Do not write names or addresses.
      */
-    amount?: string;
-    /**
-     * Part of the amount that concerns goods of the order's `eligible_total`, in BRL: "0.00" if you refund only shipping,
-     * for example. Cashback is taken back for this part only. It is at most the amount and what is left of the eligible
-     * total, and the rest of the amount is at most what is left of the other part of the order. Default: in proportion to
-     * the order. Not allowed with `items` and `rest`, which decide it.
-     */
-    eligible_amount?: string;
-    /**
-     * The items that come back, 1 to 500, instead of an amount. They cost their share of the total; the last of them what
-     * is left of it. An item that earlier refunds of items returned cannot come back again.
-     */
-    items?: Array<RefundItem>;
-    /**
-     * The part of the earned cashback that the returned goods had, in BRL, if that is not their share of the amount. It
-     * is at most what is left of the earned cashback. The customer keeps no more of it than by default, or than the share
-     * `earn_rate_maximum` of what is not returned. Default: in proportion to the eligible amount.
-     */
-    take_back?: string;
-    /**
-     * Whether to refund what the total has beyond the items, such as shipping. Default: false.
-     */
-    rest?: boolean;
-};
-
-export type RefundQuote = {
-    /**
-     * Refunded part of the order's total.
-     */
-    amount: string;
-    /**
-     * Part of the amount that concerned goods of the order's `eligible_total`.
-     */
-    eligible_amount: string;
-    /**
-     * Redeemed cashback that was returned to the customer's wallet, where it can be spent for at least seven days.
-     */
-    cashback_returned: string;
-    /**
-     * Earned cashback that was taken back.
-     */
-    cashback_taken_back: string;
-    /**
-     * Money to pay back to the customer: the amount minus `cashback_returned`.
-     */
-    amount_to_pay_back: string;
+    reason?: string;
 };
 
 export type RefundPage = {
@@ -1087,13 +1094,6 @@ export type RefundPage = {
      * The `cursor` for the next page; null on the last page.
      */
     next_cursor: string | null;
-};
-
-export type Void = {
-    /**
-     * For your records: at most 500 characters. Do not write names or addresses.
-     */
-    reason?: string;
 };
 
 export type CreateQuote = {
@@ -1657,14 +1657,6 @@ export type Wallet = {
     next_expiry: NextExpiry | null;
 };
 
-export type FreezeWallet = {
-    frozen: boolean;
-    /**
-     * Why, for your records: at most 500 characters. Do not write names or addresses.
-     */
-    reason: string;
-};
-
 export type CreditSourceType = 'order' | 'grant';
 
 export type CreditSource = {
@@ -1730,22 +1722,6 @@ export type CreditPage = {
      * The `cursor` for the next page; null on the last page.
      */
     next_cursor: string | null;
-};
-
-export type ExpiringRow = {
-    month: string;
-    /**
-     * Null like `held` if the merchant has more than 300,000 open credits. Of one wallet, it is always known.
-     */
-    expiring: string | null;
-    /**
-     * The part that orders hold.
-     */
-    held: string | null;
-};
-
-export type ExpiringReport = {
-    data: Array<ExpiringRow>;
 };
 
 /**
@@ -1867,6 +1843,30 @@ export type EntryPage = {
      * The `cursor` for the next page; null on the last page.
      */
     next_cursor: string | null;
+};
+
+export type ExpiringRow = {
+    month: string;
+    /**
+     * Null like `held` if the merchant has more than 300,000 open credits. Of one wallet, it is always known.
+     */
+    expiring: string | null;
+    /**
+     * The part that orders hold.
+     */
+    held: string | null;
+};
+
+export type ExpiringReport = {
+    data: Array<ExpiringRow>;
+};
+
+export type FreezeWallet = {
+    frozen: boolean;
+    /**
+     * Why, for your records: at most 500 characters. Do not write names or addresses.
+     */
+    reason: string;
 };
 
 export type CreateGrant = {
@@ -6444,49 +6444,6 @@ export type CreateOrderResponses = {
 
 export type CreateOrderResponse = CreateOrderResponses[keyof CreateOrderResponses];
 
-export type SearchOrdersData = {
-    body: SearchOrders;
-    path?: never;
-    query?: never;
-    url: '/orders/search';
-};
-
-export type SearchOrdersErrors = {
-    /**
-     * `malformed_request`: The request is not valid HTTP
-     *
-     * `malformed_json`: The request body is not valid JSON
-     *
-     * `validation_failed`: The request is not valid
-     */
-    400: ({
-        code: 'malformed_request';
-    } & MalformedRequestProblem) | ({
-        code: 'malformed_json';
-    } & MalformedJsonProblem) | ({
-        code: 'validation_failed';
-    } & ValidationFailedProblem);
-    /**
-     * `forbidden`: The API user does not have the permission for this
-     */
-    403: ForbiddenProblem;
-    /**
-     * What every operation can return: one example per code
-     */
-    default: Problem;
-};
-
-export type SearchOrdersError = SearchOrdersErrors[keyof SearchOrdersErrors];
-
-export type SearchOrdersResponses = {
-    /**
-     * OK
-     */
-    200: OrderPage;
-};
-
-export type SearchOrdersResponse = SearchOrdersResponses[keyof SearchOrdersResponses];
-
 export type GetOrderData = {
     body?: never;
     path: {
@@ -6598,109 +6555,6 @@ export type AmendOrderResponses = {
 };
 
 export type AmendOrderResponse = AmendOrderResponses[keyof AmendOrderResponses];
-
-export type GetOrderByExternalIdData = {
-    body?: never;
-    path: {
-        /**
-         * Your ID of the order.
-         */
-        external_id: string;
-    };
-    query?: never;
-    url: '/orders/by-external-id/{external_id}';
-};
-
-export type GetOrderByExternalIdErrors = {
-    /**
-     * `route_not_found`: The path does not exist
-     *
-     * `not_found`: The resource does not exist
-     */
-    404: ({
-        code: 'route_not_found';
-    } & RouteNotFoundProblem) | ({
-        code: 'not_found';
-    } & NotFoundProblem);
-    /**
-     * What every operation can return: one example per code
-     */
-    default: Problem;
-};
-
-export type GetOrderByExternalIdError = GetOrderByExternalIdErrors[keyof GetOrderByExternalIdErrors];
-
-export type GetOrderByExternalIdResponses = {
-    /**
-     * OK
-     */
-    200: Order;
-};
-
-export type GetOrderByExternalIdResponse = GetOrderByExternalIdResponses[keyof GetOrderByExternalIdResponses];
-
-export type GetOrderTimelineData = {
-    body?: never;
-    path: {
-        /**
-         * The order
-         */
-        id: string;
-    };
-    query?: {
-        /**
-         * Maximum number of elements, 1 to 100. Default: 20.
-         */
-        limit?: number;
-        /**
-         * The `next_cursor` of the previous page.
-         */
-        cursor?: string;
-    };
-    url: '/orders/{id}/timeline';
-};
-
-export type GetOrderTimelineErrors = {
-    /**
-     * `malformed_request`: The request is not valid HTTP
-     *
-     * `malformed_json`: The request body is not valid JSON
-     *
-     * `validation_failed`: The request is not valid
-     */
-    400: ({
-        code: 'malformed_request';
-    } & MalformedRequestProblem) | ({
-        code: 'malformed_json';
-    } & MalformedJsonProblem) | ({
-        code: 'validation_failed';
-    } & ValidationFailedProblem);
-    /**
-     * `route_not_found`: The path does not exist
-     *
-     * `not_found`: The resource does not exist
-     */
-    404: ({
-        code: 'route_not_found';
-    } & RouteNotFoundProblem) | ({
-        code: 'not_found';
-    } & NotFoundProblem);
-    /**
-     * What every operation can return: one example per code
-     */
-    default: Problem;
-};
-
-export type GetOrderTimelineError = GetOrderTimelineErrors[keyof GetOrderTimelineErrors];
-
-export type GetOrderTimelineResponses = {
-    /**
-     * OK
-     */
-    200: TimelinePage;
-};
-
-export type GetOrderTimelineResponse = GetOrderTimelineResponses[keyof GetOrderTimelineResponses];
 
 export type HoldRedemptionData = {
     body: SetRedemption;
@@ -6852,6 +6706,64 @@ export type CompleteOrderResponses = {
 
 export type CompleteOrderResponse = CompleteOrderResponses[keyof CompleteOrderResponses];
 
+export type CancelOrderData = {
+    body?: CancelOrder;
+    headers?: {
+        /**
+         * The `version` that you read, in quotes, such as `"1"`. If it is another one by now, the response is 412.
+         */
+        'If-Match'?: string;
+    };
+    path: {
+        /**
+         * The order
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/orders/{id}/cancel';
+};
+
+export type CancelOrderErrors = {
+    /**
+     * `forbidden`: The API user does not have the permission for this
+     */
+    403: ForbiddenProblem;
+    /**
+     * `route_not_found`: The path does not exist
+     *
+     * `not_found`: The resource does not exist
+     */
+    404: ({
+        code: 'route_not_found';
+    } & RouteNotFoundProblem) | ({
+        code: 'not_found';
+    } & NotFoundProblem);
+    /**
+     * `invalid_transition`: The order does not allow this operation in its current state
+     */
+    409: InvalidTransitionProblem;
+    /**
+     * `precondition_failed`: The order has changed since the version in If-Match
+     */
+    412: PreconditionFailedProblem;
+    /**
+     * What every operation can return: one example per code
+     */
+    default: Problem;
+};
+
+export type CancelOrderError = CancelOrderErrors[keyof CancelOrderErrors];
+
+export type CancelOrderResponses = {
+    /**
+     * OK
+     */
+    200: Order;
+};
+
+export type CancelOrderResponse = CancelOrderResponses[keyof CancelOrderResponses];
+
 export type ChangeCustomerData = {
     body: ChangeCustomer;
     headers?: {
@@ -6934,14 +6846,154 @@ export type ChangeCustomerResponses = {
 
 export type ChangeCustomerResponse = ChangeCustomerResponses[keyof ChangeCustomerResponses];
 
-export type CancelOrderData = {
-    body?: CancelOrder;
-    headers?: {
+export type GetOrderByExternalIdData = {
+    body?: never;
+    path: {
         /**
-         * The `version` that you read, in quotes, such as `"1"`. If it is another one by now, the response is 412.
+         * Your ID of the order.
          */
-        'If-Match'?: string;
+        external_id: string;
     };
+    query?: never;
+    url: '/orders/by-external-id/{external_id}';
+};
+
+export type GetOrderByExternalIdErrors = {
+    /**
+     * `route_not_found`: The path does not exist
+     *
+     * `not_found`: The resource does not exist
+     */
+    404: ({
+        code: 'route_not_found';
+    } & RouteNotFoundProblem) | ({
+        code: 'not_found';
+    } & NotFoundProblem);
+    /**
+     * What every operation can return: one example per code
+     */
+    default: Problem;
+};
+
+export type GetOrderByExternalIdError = GetOrderByExternalIdErrors[keyof GetOrderByExternalIdErrors];
+
+export type GetOrderByExternalIdResponses = {
+    /**
+     * OK
+     */
+    200: Order;
+};
+
+export type GetOrderByExternalIdResponse = GetOrderByExternalIdResponses[keyof GetOrderByExternalIdResponses];
+
+export type GetOrderTimelineData = {
+    body?: never;
+    path: {
+        /**
+         * The order
+         */
+        id: string;
+    };
+    query?: {
+        /**
+         * Maximum number of elements, 1 to 100. Default: 20.
+         */
+        limit?: number;
+        /**
+         * The `next_cursor` of the previous page.
+         */
+        cursor?: string;
+    };
+    url: '/orders/{id}/timeline';
+};
+
+export type GetOrderTimelineErrors = {
+    /**
+     * `malformed_request`: The request is not valid HTTP
+     *
+     * `malformed_json`: The request body is not valid JSON
+     *
+     * `validation_failed`: The request is not valid
+     */
+    400: ({
+        code: 'malformed_request';
+    } & MalformedRequestProblem) | ({
+        code: 'malformed_json';
+    } & MalformedJsonProblem) | ({
+        code: 'validation_failed';
+    } & ValidationFailedProblem);
+    /**
+     * `route_not_found`: The path does not exist
+     *
+     * `not_found`: The resource does not exist
+     */
+    404: ({
+        code: 'route_not_found';
+    } & RouteNotFoundProblem) | ({
+        code: 'not_found';
+    } & NotFoundProblem);
+    /**
+     * What every operation can return: one example per code
+     */
+    default: Problem;
+};
+
+export type GetOrderTimelineError = GetOrderTimelineErrors[keyof GetOrderTimelineErrors];
+
+export type GetOrderTimelineResponses = {
+    /**
+     * OK
+     */
+    200: TimelinePage;
+};
+
+export type GetOrderTimelineResponse = GetOrderTimelineResponses[keyof GetOrderTimelineResponses];
+
+export type SearchOrdersData = {
+    body: SearchOrders;
+    path?: never;
+    query?: never;
+    url: '/orders/search';
+};
+
+export type SearchOrdersErrors = {
+    /**
+     * `malformed_request`: The request is not valid HTTP
+     *
+     * `malformed_json`: The request body is not valid JSON
+     *
+     * `validation_failed`: The request is not valid
+     */
+    400: ({
+        code: 'malformed_request';
+    } & MalformedRequestProblem) | ({
+        code: 'malformed_json';
+    } & MalformedJsonProblem) | ({
+        code: 'validation_failed';
+    } & ValidationFailedProblem);
+    /**
+     * `forbidden`: The API user does not have the permission for this
+     */
+    403: ForbiddenProblem;
+    /**
+     * What every operation can return: one example per code
+     */
+    default: Problem;
+};
+
+export type SearchOrdersError = SearchOrdersErrors[keyof SearchOrdersErrors];
+
+export type SearchOrdersResponses = {
+    /**
+     * OK
+     */
+    200: OrderPage;
+};
+
+export type SearchOrdersResponse = SearchOrdersResponses[keyof SearchOrdersResponses];
+
+export type QuoteRefundData = {
+    body: QuoteRefund;
     path: {
         /**
          * The order
@@ -6949,10 +7001,24 @@ export type CancelOrderData = {
         id: string;
     };
     query?: never;
-    url: '/orders/{id}/cancel';
+    url: '/orders/{id}/refunds/quote';
 };
 
-export type CancelOrderErrors = {
+export type QuoteRefundErrors = {
+    /**
+     * `malformed_request`: The request is not valid HTTP
+     *
+     * `malformed_json`: The request body is not valid JSON
+     *
+     * `validation_failed`: The request is not valid
+     */
+    400: ({
+        code: 'malformed_request';
+    } & MalformedRequestProblem) | ({
+        code: 'malformed_json';
+    } & MalformedJsonProblem) | ({
+        code: 'validation_failed';
+    } & ValidationFailedProblem);
     /**
      * `forbidden`: The API user does not have the permission for this
      */
@@ -6972,25 +7038,25 @@ export type CancelOrderErrors = {
      */
     409: InvalidTransitionProblem;
     /**
-     * `precondition_failed`: The order has changed since the version in If-Match
+     * `refund_exceeds_total`: The refund exceeds what is left of the order
      */
-    412: PreconditionFailedProblem;
+    422: RefundExceedsTotalProblem;
     /**
      * What every operation can return: one example per code
      */
     default: Problem;
 };
 
-export type CancelOrderError = CancelOrderErrors[keyof CancelOrderErrors];
+export type QuoteRefundError = QuoteRefundErrors[keyof QuoteRefundErrors];
 
-export type CancelOrderResponses = {
+export type QuoteRefundResponses = {
     /**
      * OK
      */
-    200: Order;
+    200: RefundQuote;
 };
 
-export type CancelOrderResponse = CancelOrderResponses[keyof CancelOrderResponses];
+export type QuoteRefundResponse = QuoteRefundResponses[keyof QuoteRefundResponses];
 
 export type ListRefundsData = {
     body?: never;
@@ -7123,116 +7189,6 @@ export type CreateRefundResponses = {
 
 export type CreateRefundResponse = CreateRefundResponses[keyof CreateRefundResponses];
 
-export type QuoteRefundData = {
-    body: QuoteRefund;
-    path: {
-        /**
-         * The order
-         */
-        id: string;
-    };
-    query?: never;
-    url: '/orders/{id}/refunds/quote';
-};
-
-export type QuoteRefundErrors = {
-    /**
-     * `malformed_request`: The request is not valid HTTP
-     *
-     * `malformed_json`: The request body is not valid JSON
-     *
-     * `validation_failed`: The request is not valid
-     */
-    400: ({
-        code: 'malformed_request';
-    } & MalformedRequestProblem) | ({
-        code: 'malformed_json';
-    } & MalformedJsonProblem) | ({
-        code: 'validation_failed';
-    } & ValidationFailedProblem);
-    /**
-     * `forbidden`: The API user does not have the permission for this
-     */
-    403: ForbiddenProblem;
-    /**
-     * `route_not_found`: The path does not exist
-     *
-     * `not_found`: The resource does not exist
-     */
-    404: ({
-        code: 'route_not_found';
-    } & RouteNotFoundProblem) | ({
-        code: 'not_found';
-    } & NotFoundProblem);
-    /**
-     * `invalid_transition`: The order does not allow this operation in its current state
-     */
-    409: InvalidTransitionProblem;
-    /**
-     * `refund_exceeds_total`: The refund exceeds what is left of the order
-     */
-    422: RefundExceedsTotalProblem;
-    /**
-     * What every operation can return: one example per code
-     */
-    default: Problem;
-};
-
-export type QuoteRefundError = QuoteRefundErrors[keyof QuoteRefundErrors];
-
-export type QuoteRefundResponses = {
-    /**
-     * OK
-     */
-    200: RefundQuote;
-};
-
-export type QuoteRefundResponse = QuoteRefundResponses[keyof QuoteRefundResponses];
-
-export type GetRefundData = {
-    body?: never;
-    path: {
-        /**
-         * The order
-         */
-        id: string;
-        /**
-         * The refund
-         */
-        refund_id: string;
-    };
-    query?: never;
-    url: '/orders/{id}/refunds/{refund_id}';
-};
-
-export type GetRefundErrors = {
-    /**
-     * `route_not_found`: The path does not exist
-     *
-     * `not_found`: The resource does not exist
-     */
-    404: ({
-        code: 'route_not_found';
-    } & RouteNotFoundProblem) | ({
-        code: 'not_found';
-    } & NotFoundProblem);
-    /**
-     * What every operation can return: one example per code
-     */
-    default: Problem;
-};
-
-export type GetRefundError = GetRefundErrors[keyof GetRefundErrors];
-
-export type GetRefundResponses = {
-    /**
-     * OK
-     */
-    200: Refund;
-};
-
-export type GetRefundResponse = GetRefundResponses[keyof GetRefundResponses];
-
 export type VoidRefundData = {
     body?: Void;
     headers?: {
@@ -7308,6 +7264,50 @@ export type VoidRefundResponses = {
 };
 
 export type VoidRefundResponse = VoidRefundResponses[keyof VoidRefundResponses];
+
+export type GetRefundData = {
+    body?: never;
+    path: {
+        /**
+         * The order
+         */
+        id: string;
+        /**
+         * The refund
+         */
+        refund_id: string;
+    };
+    query?: never;
+    url: '/orders/{id}/refunds/{refund_id}';
+};
+
+export type GetRefundErrors = {
+    /**
+     * `route_not_found`: The path does not exist
+     *
+     * `not_found`: The resource does not exist
+     */
+    404: ({
+        code: 'route_not_found';
+    } & RouteNotFoundProblem) | ({
+        code: 'not_found';
+    } & NotFoundProblem);
+    /**
+     * What every operation can return: one example per code
+     */
+    default: Problem;
+};
+
+export type GetRefundError = GetRefundErrors[keyof GetRefundErrors];
+
+export type GetRefundResponses = {
+    /**
+     * OK
+     */
+    200: Refund;
+};
+
+export type GetRefundResponse = GetRefundResponses[keyof GetRefundResponses];
 
 export type ListAllRefundsData = {
     body?: never;
@@ -7946,64 +7946,6 @@ export type GetWalletResponses = {
 
 export type GetWalletResponse = GetWalletResponses[keyof GetWalletResponses];
 
-export type FreezeWalletData = {
-    body: FreezeWallet;
-    path: {
-        /**
-         * The wallet
-         */
-        id: string;
-    };
-    query?: never;
-    url: '/wallets/{id}/freeze';
-};
-
-export type FreezeWalletErrors = {
-    /**
-     * `malformed_request`: The request is not valid HTTP
-     *
-     * `malformed_json`: The request body is not valid JSON
-     *
-     * `validation_failed`: The request is not valid
-     */
-    400: ({
-        code: 'malformed_request';
-    } & MalformedRequestProblem) | ({
-        code: 'malformed_json';
-    } & MalformedJsonProblem) | ({
-        code: 'validation_failed';
-    } & ValidationFailedProblem);
-    /**
-     * `forbidden`: The API user does not have the permission for this
-     */
-    403: ForbiddenProblem;
-    /**
-     * `route_not_found`: The path does not exist
-     *
-     * `not_found`: The resource does not exist
-     */
-    404: ({
-        code: 'route_not_found';
-    } & RouteNotFoundProblem) | ({
-        code: 'not_found';
-    } & NotFoundProblem);
-    /**
-     * What every operation can return: one example per code
-     */
-    default: Problem;
-};
-
-export type FreezeWalletError = FreezeWalletErrors[keyof FreezeWalletErrors];
-
-export type FreezeWalletResponses = {
-    /**
-     * OK
-     */
-    200: Wallet;
-};
-
-export type FreezeWalletResponse = FreezeWalletResponses[keyof FreezeWalletResponses];
-
 export type ListWalletCreditsData = {
     body?: never;
     path: {
@@ -8071,65 +8013,6 @@ export type ListWalletCreditsResponses = {
 
 export type ListWalletCreditsResponse = ListWalletCreditsResponses[keyof ListWalletCreditsResponses];
 
-export type GetWalletExpiringData = {
-    body?: never;
-    path: {
-        /**
-         * The wallet
-         */
-        id: string;
-    };
-    query?: {
-        /**
-         * The number of months, 1 to 120. Default: 12.
-         */
-        months?: number;
-    };
-    url: '/wallets/{id}/expiring';
-};
-
-export type GetWalletExpiringErrors = {
-    /**
-     * `malformed_request`: The request is not valid HTTP
-     *
-     * `malformed_json`: The request body is not valid JSON
-     *
-     * `validation_failed`: The request is not valid
-     */
-    400: ({
-        code: 'malformed_request';
-    } & MalformedRequestProblem) | ({
-        code: 'malformed_json';
-    } & MalformedJsonProblem) | ({
-        code: 'validation_failed';
-    } & ValidationFailedProblem);
-    /**
-     * `route_not_found`: The path does not exist
-     *
-     * `not_found`: The resource does not exist
-     */
-    404: ({
-        code: 'route_not_found';
-    } & RouteNotFoundProblem) | ({
-        code: 'not_found';
-    } & NotFoundProblem);
-    /**
-     * What every operation can return: one example per code
-     */
-    default: Problem;
-};
-
-export type GetWalletExpiringError = GetWalletExpiringErrors[keyof GetWalletExpiringErrors];
-
-export type GetWalletExpiringResponses = {
-    /**
-     * OK
-     */
-    200: ExpiringReport;
-};
-
-export type GetWalletExpiringResponse = GetWalletExpiringResponses[keyof GetWalletExpiringResponses];
-
 export type ListWalletEntriesData = {
     body?: never;
     path: {
@@ -8196,6 +8079,123 @@ export type ListWalletEntriesResponses = {
 };
 
 export type ListWalletEntriesResponse = ListWalletEntriesResponses[keyof ListWalletEntriesResponses];
+
+export type GetWalletExpiringData = {
+    body?: never;
+    path: {
+        /**
+         * The wallet
+         */
+        id: string;
+    };
+    query?: {
+        /**
+         * The number of months, 1 to 120. Default: 12.
+         */
+        months?: number;
+    };
+    url: '/wallets/{id}/expiring';
+};
+
+export type GetWalletExpiringErrors = {
+    /**
+     * `malformed_request`: The request is not valid HTTP
+     *
+     * `malformed_json`: The request body is not valid JSON
+     *
+     * `validation_failed`: The request is not valid
+     */
+    400: ({
+        code: 'malformed_request';
+    } & MalformedRequestProblem) | ({
+        code: 'malformed_json';
+    } & MalformedJsonProblem) | ({
+        code: 'validation_failed';
+    } & ValidationFailedProblem);
+    /**
+     * `route_not_found`: The path does not exist
+     *
+     * `not_found`: The resource does not exist
+     */
+    404: ({
+        code: 'route_not_found';
+    } & RouteNotFoundProblem) | ({
+        code: 'not_found';
+    } & NotFoundProblem);
+    /**
+     * What every operation can return: one example per code
+     */
+    default: Problem;
+};
+
+export type GetWalletExpiringError = GetWalletExpiringErrors[keyof GetWalletExpiringErrors];
+
+export type GetWalletExpiringResponses = {
+    /**
+     * OK
+     */
+    200: ExpiringReport;
+};
+
+export type GetWalletExpiringResponse = GetWalletExpiringResponses[keyof GetWalletExpiringResponses];
+
+export type FreezeWalletData = {
+    body: FreezeWallet;
+    path: {
+        /**
+         * The wallet
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/wallets/{id}/freeze';
+};
+
+export type FreezeWalletErrors = {
+    /**
+     * `malformed_request`: The request is not valid HTTP
+     *
+     * `malformed_json`: The request body is not valid JSON
+     *
+     * `validation_failed`: The request is not valid
+     */
+    400: ({
+        code: 'malformed_request';
+    } & MalformedRequestProblem) | ({
+        code: 'malformed_json';
+    } & MalformedJsonProblem) | ({
+        code: 'validation_failed';
+    } & ValidationFailedProblem);
+    /**
+     * `forbidden`: The API user does not have the permission for this
+     */
+    403: ForbiddenProblem;
+    /**
+     * `route_not_found`: The path does not exist
+     *
+     * `not_found`: The resource does not exist
+     */
+    404: ({
+        code: 'route_not_found';
+    } & RouteNotFoundProblem) | ({
+        code: 'not_found';
+    } & NotFoundProblem);
+    /**
+     * What every operation can return: one example per code
+     */
+    default: Problem;
+};
+
+export type FreezeWalletError = FreezeWalletErrors[keyof FreezeWalletErrors];
+
+export type FreezeWalletResponses = {
+    /**
+     * OK
+     */
+    200: Wallet;
+};
+
+export type FreezeWalletResponse = FreezeWalletResponses[keyof FreezeWalletResponses];
 
 export type ListGrantsData = {
     body?: never;
