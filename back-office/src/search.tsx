@@ -157,10 +157,10 @@ export function Search({ session }: { session: Session }): JSX.Element {
     (document.activeElement as HTMLElement | null)?.blur();
     location.hash = href;
   };
-  const { error, isBusy, submit } = useSubmit(async () => {
+  const { error, isBusy, submit } = useSubmit(async ({ what = '' }) => {
     setMissing(undefined);
-    const href = await find(text, session);
-    if (href === null) setMissing(documentOf(text));
+    const href = await find(what, session);
+    if (href === null) setMissing(documentOf(what));
     else open(href);
   });
   const recent = text === '' ? seen() : [];
@@ -168,6 +168,7 @@ export function Search({ session }: { session: Session }): JSX.Element {
     <form class="search" role="search" onSubmit={submit} onKeyDown={walk}>
       <input
         ref={input}
+        name="what"
         type="search"
         aria-label={t.find.label}
         aria-describedby="search-hits"

@@ -313,6 +313,7 @@ describeInBrowser('A customer in the back office', () => {
     await dialog.getByLabel('Reason').fill('Boas-vindas');
     await dialog.getByRole('button', { name: 'Continue' }).click();
     await dialog.getByRole('button', { name: 'Confirm' }).click();
+    await dialog.waitFor({ state: 'detached' });
     expect(await merchant.wallet(newcomer)).toMatchObject({ available: '10.00' });
   });
 
@@ -337,7 +338,7 @@ describeInBrowser('A customer in the back office', () => {
     const asked: string[] = [];
     page.on('request', (request) => asked.push(request.url()));
     for (const [path, last] of [
-      [`customer/${wallet.id}`, 'Nothing to use today'],
+      [`customer/${wallet.id}`, 'Credits'],
       [`order/${order.id}`, 'Refunds'],
     ] as const) {
       await page.goto(`${service.url}/back-office/#/${path}`);
@@ -356,7 +357,7 @@ describeInBrowser('A customer in the back office', () => {
     const told = await enter(support, `customer/${wallet.id}`);
     await told.getByRole('button', { name: 'LGPD' }).click();
     await told.getByText('Ask the person in your shop with the permission LGPD').waitFor();
-    expect(await told.getByText('Erase').count()).toBe(0);
+    expect(await told.getByRole('button', { name: 'Erase (LGPD)' }).count()).toBe(0);
     const privacy = await aUser(service, merchant.id, ['privacy', 'reports'], 'DPO');
     const page = await enter(privacy, `customer/${wallet.id}`);
     await page.getByRole('button', { name: 'Export (LGPD)' }).click();

@@ -318,7 +318,7 @@ export const en = {
     leftToday: (amount: string) => `You can grant ${amount} more today.`,
     again: 'Grant again',
     againReason: 'Expired cashback',
-    store: 'Store that bears the amount',
+    store: 'Store that pays for it',
     reason: 'Reason',
     reasonHint: 'The customer sees it.',
     note: 'Note',

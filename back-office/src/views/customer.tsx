@@ -93,9 +93,11 @@ function Sheet(props: OfCustomer): JSX.Element {
           {by(wallet.freeze_changed_by)}: {wallet.freeze_reason}
         </p>
       )}
-      <blockquote>
-        <p>{answer}</p> <Copy text={answer} />
-      </blockquote>
+      {isKnown && (
+        <blockquote>
+          <p>{answer}</p> <Copy text={answer} />
+        </blockquote>
+      )}
       {isKnown && <Actions {...props} orders={orders} />}
       <div class="columns">
         <dl class="tiles">
