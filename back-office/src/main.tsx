@@ -35,7 +35,8 @@ const later =
 interface View {
   /** Without it, the view is not in the menu: other views lead to it. */
   name?: string;
-  permission?: Permission;
+  /** The user needs one of them. */
+  permissions?: Permission[];
   /** @param parts of the address, after the name of the view */
   show: Show;
 }
@@ -48,23 +49,23 @@ const VIEWS: Record<string, View> = {
   order: { show: (session, [id = '']) => <Order key={id} id={id} session={session} /> },
   grants: {
     name: t.file.title,
-    permission: 'grants',
+    permissions: ['grants', 'reports'],
     show: later(async () => (await import('./views/grants.js')).grants),
   },
   months: {
     name: t.months.title,
-    permission: 'reports',
+    permissions: ['reports'],
     show: later(async () => (await import('./views/months.js')).months),
   },
   rules: { name: t.rules.title, show: later(async () => (await import('./views/rules.js')).rules) },
   users: {
     name: t.users.title,
-    permission: 'users',
+    permissions: ['users'],
     show: later(async () => (await import('./views/users.js')).users),
   },
   webhooks: {
     name: t.webhooks.title,
-    permission: 'events',
+    permissions: ['events'],
     show: later(async () => (await import('./views/webhooks.js')).webhooks),
   },
 };
@@ -106,7 +107,7 @@ function App(): JSX.Element {
   // `#/constructor` is no view either.
   const current = Object.hasOwn(VIEWS, path) ? path : '';
   const view = VIEWS[current]!;
-  const can = ({ permission }: View): boolean => !permission || session!.can(permission);
+  const can = ({ permissions }: View): boolean => !permissions || permissions.some((name) => session!.can(name));
   const views = Object.entries(VIEWS).flatMap(([of, { name, ...rest }]) =>
     session && name && can(rest as View) ? [{ path: of, name }] : [],
   );

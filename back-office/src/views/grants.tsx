@@ -30,7 +30,11 @@ function Grants({ session }: { session: Session }): JSX.Element {
 function FromFile(): JSX.Element {
   const [chosen, choose] = useState<{ name: string; bytes: ArrayBuffer }>();
   const [file, setFile] = useState<GrantFile>();
-  if (file) return <Lines key={file.name} file={file} leave={() => setFile(undefined)} />;
+  const leave = (): void => {
+    choose(undefined);
+    setFile(undefined);
+  };
+  if (file) return <Lines key={file.name} file={file} leave={leave} />;
   return (
     <Section title={t.file.fromFile} text={t.file.text}>
       {chosen ? <Options chosen={chosen} onRead={setFile} leave={() => choose(undefined)} /> : <Drop choose={choose} />}
