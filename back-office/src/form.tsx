@@ -163,7 +163,7 @@ export function Action(props: ActionProps): JSX.Element {
   const [isOpen, open] = useState(false);
   return (
     <>
-      <button class={props.isPrimary ? 'primary' : undefined} onClick={() => open(true)}>
+      <button aria-haspopup="dialog" class={props.isPrimary ? 'primary' : undefined} onClick={() => open(true)}>
         {props.label}
       </button>
       {isOpen && <ActionDialog {...props} onClose={() => open(false)} />}
@@ -198,7 +198,9 @@ export function Tell({ label, children }: { label: string; children: ComponentCh
   const dialog = useRef<HTMLDialogElement>(null);
   return (
     <>
-      <button onClick={() => dialog.current?.showModal()}>{label}</button>
+      <button aria-haspopup="dialog" onClick={() => dialog.current?.showModal()}>
+        {label}
+      </button>
       <dialog ref={dialog} aria-label={label}>
         <form method="dialog">
           <h2>{label}</h2>

@@ -90,11 +90,13 @@ function amountIn(text: string): string {
 /** @throws InputError that says what is wrong with the line */
 function grantOf(fields: Record<string, string>, external_id: string, reason: string): CreateGrant {
   const { document = '', amount = '', expires_on, note, store } = fields;
+  const why = fields.reason ?? reason;
+  if (why === '') throw new InputError(t.file.faults.reason);
   return {
     external_id: fields.external_id ?? external_id,
     document: documentIn(document),
     amount: amountIn(amount),
-    reason: fields.reason ?? reason,
+    reason: why,
     ...(note && { note }),
     ...(store && { store }),
     ...(expires_on && { expires_on: dayOf(expires_on) }),

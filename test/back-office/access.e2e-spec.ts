@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { describeInBrowser, type Language, loaded, logIn, useBrowser } from '../support/browser.js';
 import { aDocument, grant } from '../support/factories.js';
@@ -27,11 +27,15 @@ describeInBrowser('The back office', () => {
   const views = (): string[] => [
     '',
     `customer/${wallet.id}`,
-    `order/${order.id}`,
     `customer/${wallet.id}/credits?credits=all`,
     `customer/${wallet.id}/statement`,
     `customer/${wallet.id}/notes`,
+    `order/${order.id}`,
+    'campaigns',
+    'sales',
+    'list/orders',
     'grants',
+    'closing',
     'rules',
     'webhooks',
     'users',
@@ -40,48 +44,65 @@ describeInBrowser('The back office', () => {
     await page.goto(`${service.url}/back-office/#/${view}`);
     await loaded(page);
   }
+  /** What axe finds in light, and of contrast in dark. */
+  async function findings(page: Page): Promise<string[]> {
+    const light = await axeFindings(page);
+    await page.emulateMedia({ colorScheme: 'dark' });
+    const dark = await axeFindings(page, 'color-contrast');
+    await page.emulateMedia({ colorScheme: 'light' });
+    return [...light, ...dark.map((finding) => `dark: ${finding}`)];
+  }
 
-  describe.each<Language>(['en', 'pt-BR'])('in %s', (language) => {
-    it('has names and contrast for everyone, fits 360 pixels, and is in one language, in each view and dialog', async () => {
+  it.each<Language>(['en', 'pt-BR'])(
+    'has names and contrast for everyone, light and dark, fits 360 pixels, and is in one language, in each view and dialog, in %s',
+    async (language) => {
       const page = await open({ language });
-      expect(await axeFindings(page)).toEqual([]);
+      expect(await findings(page)).toEqual([]);
       expect(await page.locator('html').getAttribute('lang')).toBe(language);
       await logIn(page, merchant);
       const foreign =
         language === 'en' ? /\b(Pedido|Loja|Valor|Cliente|Buscar)\b/ : /\b(Order|Amount|Customer|Store|Find|Reason)\b/;
+      const opened = new Set<string>();
       for (const view of views()) {
         await show(page, view);
-        expect({ view, findings: await axeFindings(page) }).toEqual({ view, findings: [] });
+        expect({ view, findings: await findings(page) }).toEqual({ view, findings: [] });
         expect(await page.locator('body').innerText()).not.toMatch(foreign);
         // Tables scroll by themselves.
         await page.setViewportSize({ width: 360, height: 900 });
         const width = await page.evaluate('document.documentElement.scrollWidth');
         expect({ view, width }).toEqual({ view, width: 360 });
         await page.setViewportSize({ width: 1280, height: 900 });
-      }
-      for (const [view, buttons] of [
-        [`customer/${wallet.id}`, 3],
-        [`order/${order.id}`, 1],
-      ] as const)
-        for (let index = 0; index < buttons; index++) {
-          await show(page, view);
-          await page.locator('main .buttons button, main .bar > button').nth(index).click();
-          await page.getByRole('dialog').waitFor();
-          expect(await axeFindings(page)).toEqual([]);
+        const buttons = page.locator('main [aria-haspopup="dialog"]:visible');
+        const names = await buttons.allInnerTexts();
+        for (const [index, name] of names.entries()) {
+          if (opened.has(name)) continue;
+          opened.add(name);
+          await buttons.nth(index).click();
+          await page.locator('dialog[open]').waitFor();
+          expect({ view, name, findings: await findings(page) }).toEqual({ view, name, findings: [] });
           await page.keyboard.press('Escape');
+          await page.locator('dialog[open]').waitFor({ state: 'detached' });
         }
-    });
-  });
+      }
+      expect(opened.size).toBeGreaterThan(20);
+    },
+  );
 
-  it('changes its language with a button, and keeps it', async () => {
+  it('keeps the language and the theme that somebody chose', async () => {
     const page = await enter(merchant);
+    const ground = (): Promise<string> => page.evaluate('getComputedStyle(document.documentElement).backgroundColor');
+    const light = await ground();
+    await page.getByRole('button', { name: 'Your account' }).click();
+    await page.getByRole('button', { name: 'Dark' }).click();
+    expect(await ground()).not.toBe(light);
     await page.getByRole('button', { name: 'Português' }).click();
-    await page.getByRole('heading', { name: 'Buscar' }).waitFor();
+    await page.getByRole('heading', { name: 'Início' }).waitFor();
     await page.reload();
-    await page.getByRole('heading', { name: 'Buscar' }).waitFor();
+    await page.getByRole('heading', { name: 'Início' }).waitFor();
+    expect(await ground()).not.toBe(light);
   });
 
-  it('works with the keyboard alone: login, find, grant, and back to the button', async () => {
+  it('works with the keyboard alone: login, search, grant, and back to the button', async () => {
     const page = await open();
     const press = (...keys: string[]): Promise<void> =>
       keys.reduce((done, key) => done.then(() => page.keyboard.press(key)), Promise.resolve());
@@ -91,10 +112,12 @@ describeInBrowser('The back office', () => {
     await press('Tab');
     await page.keyboard.type(merchant.password);
     await press('Enter');
-    // The field to search is focused.
-    await page.getByRole('searchbox').waitFor();
+    await page.getByRole('heading', { name: 'Home' }).waitFor();
+    expect(await page.evaluate('document.activeElement.tagName')).toBe('H1');
+    await press('/');
     await page.keyboard.type(document);
     await press('Enter');
+    await page.getByRole('heading', { name: 'Customer' }).waitFor();
     await page.getByRole('button', { name: 'Grant cashback' }).focus();
     await press('Enter');
     await page.getByRole('dialog').waitFor();
@@ -107,13 +130,66 @@ describeInBrowser('The back office', () => {
     await page.locator('dialog button:enabled', { hasText: 'Confirm' }).waitFor();
     await press('Enter');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
-    await page.getByText(reason).first().waitFor();
+    await page.getByText('The customer').waitFor({ state: 'detached' });
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Grant cashback');
+  });
+
+  it('finds an order while its number is typed, and has what was looked at last, without the mouse', async () => {
+    const page = await enter(merchant);
+    const hits = page.locator('.hits');
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type(order.external_id.toLowerCase());
+    await hits.getByText(order.external_id).waitFor();
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: order.external_id }).waitFor();
+    expect(await page.evaluate('document.activeElement.tagName')).toBe('H1');
+    await page.goto(`${service.url}/back-office/#/customer/${wallet.id}`);
+    await page.getByText('to use today').waitFor();
+    await page.keyboard.press('/');
+    const seen = await hits.getByRole('link').allInnerTexts();
+    expect(seen[0]).toMatch(/^•/);
+    expect(seen[1]).toContain(order.external_id);
+    await page.keyboard.press('Escape');
+    expect(await hits.isVisible()).toBe(false);
+    // Parts of a CPF are in no address.
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(request.url()));
+    await page.keyboard.press('/');
+    await page.keyboard.type(document.slice(0, 9), { delay: 50 });
+    await page.waitForTimeout(500);
+    expect(asked).toEqual([]);
+  });
+
+  it('shows what was in sight when somebody comes back', async () => {
+    const page = await enter(merchant, `customer/${wallet.id}/statement`);
+    await page.getByText('the sum of these lines').waitFor();
+    await page.setViewportSize({ width: 1000, height: 400 });
+    await page.getByRole('link', { name: order.external_id }).last().scrollIntoViewIfNeeded();
+    const before = await page.evaluate<number>('scrollY');
+    expect(before).toBeGreaterThan(100);
+    await page.getByRole('link', { name: order.external_id }).last().click();
+    await page.getByRole('heading', { name: order.external_id }).waitFor();
+    expect(await page.evaluate<number>('scrollY')).toBe(0);
+    await page.goBack();
+    await page.waitForFunction(`Math.abs(scrollY - ${before}) < 5`);
+  });
+
+  it('reads the values of a chart to the keyboard and to screen readers', async () => {
+    const page = await enter(merchant);
+    const chart = page.getByRole('group', { name: 'Orders. Arrow keys show each value.' });
+    await chart.focus();
+    await page.keyboard.press('End');
+    const said = await chart.locator('output').innerText();
+    expect(said).toMatch(/: \d+ · the period before: \d+$/);
+    const rows = await page.locator('figure table tr').allInnerTexts();
+    expect(rows).toHaveLength(30);
+    expect(said).toContain(rows.at(-1)!.split('\t')[0]!.trim());
   });
 
   it('does each thing once while a third of the requests fail, before or after they are done, and says so', async () => {
     const page = await enter(merchant, `customer/${wallet.id}`);
-    await page.getByText('These lines add up to').waitFor();
+    await page.getByText('to use today').waitFor();
     let requests = 0;
     await page.route(/\/(grants|wallets|orders)/, async (route) => {
       const number = requests++ % 6;
@@ -130,7 +206,6 @@ describeInBrowser('The back office', () => {
       await dialog.getByRole('button', { name: 'Continue' }).click();
       await dialog.getByRole('button', { name: /^Confirm/ }).click();
       await dialog.waitFor({ state: 'detached' });
-      await page.getByText(`Rede ${attempt}`).first().waitFor();
     }
     const given = await merchant.all<{ reason: string }>('/grants?limit=100');
     expect(

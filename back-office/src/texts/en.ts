@@ -364,6 +364,7 @@ export const en = {
       document: 'This CPF or CNPJ is wrong. The spreadsheet may have removed zeros: format the column as text.',
       amount: 'Write the amount with cents, such as 15,00.',
       day: 'Write a day after today, such as 31/12/2026.',
+      reason: 'There is no reason: in the line, or for all lines when you choose the file.',
       twin: 'Another line has this ID.',
     },
     line: 'Line',

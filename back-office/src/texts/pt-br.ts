@@ -351,6 +351,7 @@ export const ptBR: Texts = {
       document: 'Este CPF ou CNPJ não confere. A planilha pode ter tirado zeros: formate a coluna como texto.',
       amount: 'Escreva o valor com centavos, por exemplo 15,00.',
       day: 'Escreva um dia depois de hoje, por exemplo 31/12/2026.',
+      reason: 'Falta o motivo: na linha, ou para todas, ao escolher o arquivo.',
       twin: 'Outra linha já tem este número.',
     },
     line: 'Linha',

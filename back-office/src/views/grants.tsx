@@ -97,7 +97,7 @@ function Options(props: {
       <div class="pair">
         <p class="field">
           <label for="reason">{t.file.reason}</label>
-          <input id="reason" name="reason" list="reasons" required />
+          <input id="reason" name="reason" list="reasons" />
           <small>{t.grant.reasonHint}</small>
         </p>
         <p class="field">
