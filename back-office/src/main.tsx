@@ -46,10 +46,16 @@ const VIEWS: Record<string, View> = {
     show: (session, [id = '', ...more]) => <Customer key={id} id={id} more={more} session={session} />,
   },
   order: { show: (session, [id = '']) => <Order key={id} id={id} session={session} /> },
-  months: {
-    name: t.months.title,
+  list: { permission: 'reports', show: later(async () => (await import('./views/list.js')).listView) },
+  sales: {
+    name: t.sales.title,
     permission: 'reports',
-    show: later(async () => (await import('./views/months.js')).months),
+    show: later(async () => (await import('./views/sales.js')).salesView),
+  },
+  closing: {
+    name: t.closing.title,
+    permission: 'reports',
+    show: later(async () => (await import('./views/closing.js')).closing),
   },
   rules: { name: t.rules.title, show: later(async () => (await import('./views/rules.js')).rules) },
   users: {

@@ -105,7 +105,7 @@ describe('the TypeScript client', () => {
   it('a list over all customers is JSON, or files in English or for Brazil', async () => {
     const order = await cashback.orders.create(anOrderOf({ store: 'CSV-1' }));
     const [file, ...others] = await all(cashback.orders.csv({ store: 'CSV-1' }));
-    expect(file).toContain(`${order.external_id},`);
+    expect(file).toContain(`"${order.external_id}",`);
     expect(file!.trim().split('\r\n')).toHaveLength(2);
     expect(others).toEqual([]);
     const [brazilian] = await all(cashback.orders.csv({ store: 'CSV-1' }, 'pt-BR'));

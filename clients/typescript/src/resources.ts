@@ -121,12 +121,7 @@ interface Additions {
   };
   readonly reports: {
     /** A report as CSV. */
-    csv<R extends keyof Reports>(
-      name: R,
-      query: Query<R>,
-      language?: Language,
-      options?: CallOptions,
-    ): Promise<string>;
+    csv<R extends keyof Reports>(name: R, query: Query<R>, language?: Language, options?: CallOptions): Promise<string>;
   };
   readonly sandbox: {
     /**
