@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import type { Download, Locator, Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
+import { SumsService } from '../../src/reports/sums.service.js';
 import { addDays, dayOf } from '../../src/platform/values/time.js';
 import { describeInBrowser, loaded, plain, useBrowser } from '../support/browser.js';
 import { aDocument, aMerchant, aUser, grant } from '../support/factories.js';
@@ -23,6 +24,13 @@ async function rowsOf(page: Page, caption: string): Promise<string[]> {
   return (await rows.allInnerTexts()).map(plain);
 }
 
+/** Waits until a table has this number of rows. */
+async function untilRows(page: Page, caption: string, rows: number): Promise<void> {
+  const row = tableOf(page, caption).locator('tbody tr');
+  await row.nth(rows - 1).waitFor();
+  await row.nth(rows).waitFor({ state: 'detached' });
+}
+
 /** What a cell shows of an amount in English. */
 const shown = (amount: string): string =>
   Number(amount) === 0
@@ -38,7 +46,7 @@ async function download(page: Page, button: string): Promise<{ name: string; tex
     page.waitForEvent('download'),
     page.getByRole('button', { name: button, exact: true }).first().dblclick(),
   ]);
-  return { name: file.suggestedFilename(), text: await readFile(await (file as Download).path(), 'utf8') };
+  return { name: file.suggestedFilename(), text: await readFile(await file.path(), 'utf8') };
 }
 
 interface Ledger {
@@ -85,7 +93,12 @@ describeInBrowser('Reports in the back office', () => {
       );
       const rows = await rowsOf(page, 'By store');
       for (const { store, orders, total } of data)
-        expect(rows).toContainEqual(expect.stringMatching(`^${store}\\s+${orders}\\s+\\${shown(total)}\\s`));
+        expect(
+          rows
+            .find((row) => row.startsWith(store))!
+            .split(/\s+/)
+            .slice(0, 3),
+        ).toEqual([...[store, String(orders), shown(total)]]);
       const foot = tableOf(page, 'By store').locator('tfoot tr');
       expect(plain(await foot.innerText())).toContain(shown(total.total!));
       expect(plain(await page.locator('.tiles').innerText())).toContain(shown(total.total!));
@@ -109,10 +122,10 @@ describeInBrowser('Reports in the back office', () => {
       await openNumber(page, 'By user', 'Caixa 3', 'Completed orders');
       expect(await rowsOf(page, 'Orders 1')).toHaveLength(4);
       await page.getByRole('button', { name: 'Remove the filter User' }).click();
-      await expect.poll(() => tableOf(page, 'Orders 1').locator('tbody tr').count()).toBe(5);
+      await untilRows(page, 'Orders 1', 5);
       await page.goBack();
       await page.getByText('User: Caixa 3').waitFor();
-      await expect.poll(() => tableOf(page, 'Orders 1').locator('tbody tr').count()).toBe(4);
+      await untilRows(page, 'Orders 1', 4);
       await page.goBack();
       expect(await rowsOf(page, 'By user')).toContainEqual(expect.stringContaining('Caixa 3'));
       expect(await page.getByRole('button', { name: '7 days' }).getAttribute('aria-pressed')).toBe('true');
@@ -149,8 +162,8 @@ describeInBrowser('Reports in the back office', () => {
       expect(name).toMatch(/^sales-\d{4}-\d\d-01-.*\.csv$/);
       // Without the mark, Excel takes it for another encoding.
       expect([...Buffer.from(text).subarray(0, 3)]).toEqual([0xef, 0xbb, 0xbf]);
-      expect(text).toContain(';90,00;');
-      expect(text).toMatch(/^TOTAL;.*;1100,00;/m);
+      expect(text).toContain(';100,00;');
+      expect(text).toMatch(/^"TOTAL";.*;1100,00;/m);
     });
 
     it.each([
@@ -181,7 +194,7 @@ describeInBrowser('Reports in the back office', () => {
     await page.getByRole('textbox', { name: 'Saldo mínimo' }).fill('50,00');
     await page.getByRole('textbox', { name: 'Saldo mínimo' }).press('Enter');
     await page.getByText('Saldo mínimo: R$').waitFor();
-    await expect.poll(() => tableOf(page, 'Clientes com saldo 1').locator('tbody tr').count()).toBe(1);
+    await untilRows(page, 'Clientes com saldo 1', 1);
     expect(customers.length).toBeGreaterThan(1);
     const { name, text } = await download(page, 'Baixar CSV');
     expect(name).toBe('Clientes-com-saldo.csv');
@@ -228,6 +241,7 @@ describeInBrowser('Reports in the back office', () => {
       const document = aDocument();
       await owner.completed({ document, total: '200.00', store: 'A' });
       await owner.sell({ document, total: '50.00', store: 'B' }, { redeem: '6.00' });
+      while ((await service.app.get(SumsService).run()).hasMore);
       const page = await enter(owner, `closing/${thisMonth().slice(0, 7)}`, { language: 'pt-BR' });
       await page.getByText('1 acerto entre lojas a fazer').waitFor();
       await page.getByText('Ver o acerto').click();
@@ -236,7 +250,7 @@ describeInBrowser('Reports in the back office', () => {
       const { name, text } = await download(page, 'Mês por loja');
       expect(name).toBe(`stores-${thisMonth().slice(0, 7)}.csv`);
       expect(text).toMatch(/^\ufeff.*;/);
-      expect(text).toMatch(/^TOTAL;/m);
+      expect(text).toMatch(/^"TOTAL";/m);
       for (const button of ['Acerto entre lojas', 'Vendas por loja', 'Lançamentos', 'Concessões'])
         expect((await download(page, button)).text).toMatch(/^\ufeff.*;/);
 
@@ -258,7 +272,7 @@ describeInBrowser('Reports in the back office', () => {
     await merchant.setVersion({ fromDay: '2099-11-27', throughDay: '2099-11-29' }, { earnRateBps: 1000 });
     const page = await enter(finance, 'rules');
     await page.getByText('An order earns 5% of what is paid without cashback.').waitFor();
-    await page.getByRole('heading', { name: 'Nov 27, 2099 through Nov 29, 2099' }).waitFor();
+    await page.getByRole('heading', { name: 'Nov 27 2099 through Nov 29 2099' }).waitFor();
     await page.getByText('An order earns 10% of what is paid without cashback.').waitFor();
   });
 

@@ -125,7 +125,8 @@ function Rows({ from, to, by, choose }: Days & { by: Kind; choose: (by: Kind) =>
       const report = await cashback.reports.sales(query, { signal });
       if (report.data.some(({ campaign_id: id }) => id))
         for await (const { id, name } of cashback.campaigns.list({ limit: 100 }, { signal })) campaigns.set(id, name);
-      return { ...report, campaigns };
+      // What is shown can be of the choice before, for a moment.
+      return { ...report, campaigns, of: by };
     },
     [from, to, by],
   );
@@ -148,11 +149,11 @@ function Rows({ from, to, by, choose }: Days & { by: Kind; choose: (by: Kind) =>
         ))}
       </p>
       <Await of={loaded} lines={8}>
-        {({ data, total, campaigns }) => (
+        {({ data, total, campaigns, of }) => (
           <Table
-            caption={t.sales.by[by]}
-            columns={columnsOf(by, total, campaigns)}
-            rows={by === 'day' ? [...data].reverse() : data}
+            caption={t.sales.by[of]}
+            columns={columnsOf(of, total, campaigns)}
+            rows={of === 'day' ? [...data].reverse() : data}
             foot={total}
             empty={t.sales.none}
           />
