@@ -121,7 +121,7 @@ describeInBrowser('Reports in the back office', () => {
       await rowsOf(page, 'By user');
       await openNumber(page, 'By user', 'Caixa 3', 'Completed orders');
       expect(await rowsOf(page, 'Orders 1')).toHaveLength(4);
-      await page.getByRole('button', { name: 'Remove the filter User' }).click();
+      await page.getByRole('button', { name: 'User: Caixa 3' }).click();
       await untilRows(page, 'Orders 1', 5);
       await page.goBack();
       await page.getByText('User: Caixa 3').waitFor();
@@ -203,7 +203,7 @@ describeInBrowser('Reports in the back office', () => {
 
     await page.goto(`${service.url}/back-office/#/list/orders?store=RJ-003&status=completed`);
     await page.getByText('Pedidos têm um destes filtros de cada vez.').waitFor();
-    await page.getByRole('button', { name: 'Tirar o filtro Loja' }).click();
+    await page.getByRole('button', { name: 'Loja: RJ-003' }).click();
     for (const order of await rowsOf(page, 'Pedidos 1')) expect(order).toContain('Concluído');
     await page.getByRole('button', { name: 'Mês passado' }).click();
     await page.getByText('Nada com estes filtros.').waitFor();

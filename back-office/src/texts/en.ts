@@ -370,7 +370,7 @@ export const en = {
       kind: 'Kind',
       balance_minimum: 'Minimum balance',
     },
-    remove: (name: string) => `Remove the filter ${name}`,
+    remove: 'Remove this filter',
     exclusive: 'Orders have one of these filters at a time. Remove one.',
     empty: 'Nothing matches these filters. Remove one, or choose another period.',
     order: 'Order',

@@ -357,7 +357,7 @@ export const ptBR: Texts = {
       kind: 'Tipo',
       balance_minimum: 'Saldo mínimo',
     },
-    remove: (name) => `Tirar o filtro ${name}`,
+    remove: 'Tirar este filtro',
     exclusive: 'Pedidos têm um destes filtros de cada vez. Tire um deles.',
     empty: 'Nada com estes filtros. Tire um deles ou escolha outro período.',
     order: 'Pedido',

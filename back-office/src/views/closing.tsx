@@ -73,7 +73,8 @@ export function Closing({ month }: { month: string }): JSX.Element {
                 columns={[
                   {
                     head: t.field.store,
-                    cell: (row) => (row === stores.total ? t.order.total : (row.store ?? t.noStore)),
+                    cell: (row) =>
+                      row === stores.total ? t.order.total : <span class="whole">{row.store ?? t.noStore}</span>,
                     isLead: true,
                   },
                   // No store owes the debt.

@@ -1,7 +1,6 @@
 import type { Customer, CustomerCredit, CustomerEntry, Debit, Grant, Order, Refund } from '@cashback/client';
-import { CashbackError } from '@cashback/client';
 import type { ComponentChildren, JSX } from 'preact';
-import { addDays, amountOf, documentText, language, money, t } from '../format.js';
+import { addDays, documentText, language, money, t } from '../format.js';
 import { address, type Paged, useFilters, useLoad } from '../hooks.js';
 import { cashback, type Session } from '../session.js';
 import { type Column, PagedTable } from '../table.js';
@@ -276,6 +275,7 @@ interface FilterProps {
 function Filters({ of, given, change }: FilterProps & { of: Of<unknown> }): JSX.Element {
   const active = of.filters.filter((name) => given[name]);
   const free = of.isExclusive && active.length > 0 ? [] : of.filters.filter((name) => !given[name]);
+  if (active.length + free.length === 0) return <></>;
   return (
     <div class="bar" role="group" aria-label={t.list.filters}>
       {active.map((name) => (
@@ -283,10 +283,10 @@ function Filters({ of, given, change }: FilterProps & { of: Of<unknown> }): JSX.
           key={name}
           class="chip"
           aria-pressed={true}
-          aria-label={t.list.remove(t.list.filter[name])}
+          title={t.list.remove}
           onClick={() => change({ [name]: '', label: '' })}
         >
-          {t.list.filter[name]}: <FilterValue name={name} value={given[name]!} label={given.label} />{' '}
+          {t.list.filter[name]}: <FilterValue name={name} value={given[name]!} label={given.label} />
           <span aria-hidden="true">×</span>
         </button>
       ))}
@@ -335,23 +335,16 @@ function Choose({ name, choose }: { name: FilterName; choose: (value: string) =>
       </select>
     );
   if (name === 'user_id' || name === 'campaign_id') return null;
-  const read = (text: string): string => {
-    try {
-      return name === 'balance_minimum' ? amountOf(text) : text;
-    } catch (error) {
-      if (error instanceof CashbackError) return '';
-      throw error;
-    }
-  };
+  const isAmount = name === 'balance_minimum';
   return (
     <input
       aria-label={label}
       placeholder={label}
-      inputMode={name === 'balance_minimum' ? 'decimal' : undefined}
-      onChange={({ currentTarget }) => {
-        const value = read(currentTarget.value.trim());
-        if (value === '') currentTarget.value = '';
-        else choose(value);
+      inputMode={isAmount ? 'decimal' : undefined}
+      pattern={isAmount ? '\\d+([.,]\\d{1,2})?' : undefined}
+      onChange={({ currentTarget: input }) => {
+        const text = input.value.trim();
+        if (input.reportValidity() && text !== '') choose(isAmount ? text.replace(',', '.') : text);
       }}
     />
   );
