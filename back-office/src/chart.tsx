@@ -17,7 +17,7 @@ export interface Bar {
 const HEIGHT = 220;
 const TOP = 22;
 const BOTTOM = 24;
-const LEFT = 44;
+const LEFT = 52;
 
 /** The next number that reads well on an axis. */
 function roundUp(value: number): number {

@@ -97,8 +97,11 @@ export function instantOf(text: string): string {
   return new Date(asUtc - offsetAt(guess)).toISOString();
 }
 
-/** @returns the merchant's day that is this number of days from today, as `2026-11-26` */
-export const dayFromToday = (days: number): string => addDays(ofInstants.isoDay.format(now()), days);
+/** @returns the merchant's day of an instant, as `2026-11-26` */
+export const dayOf = (instant: Date): string => ofInstants.isoDay.format(instant);
+
+/** @returns the merchant's day that is this number of days from today */
+export const dayFromToday = (days: number): string => addDays(dayOf(now()), days);
 
 export function addDays(value: string, days: number): string {
   const date = new Date(value);

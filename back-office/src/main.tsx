@@ -47,15 +47,21 @@ const VIEWS: Record<string, View> = {
     show: (session, [id = '', ...more]) => <Customer key={id} id={id} more={more} session={session} />,
   },
   order: { show: (session, [id = '']) => <Order key={id} id={id} session={session} /> },
+  list: { permissions: ['reports'], show: later(async () => (await import('./views/list.js')).listView) },
+  sales: {
+    name: t.sales.title,
+    permissions: ['reports'],
+    show: later(async () => (await import('./views/sales.js')).salesView),
+  },
   grants: {
     name: t.file.title,
     permissions: ['grants', 'reports'],
     show: later(async () => (await import('./views/grants.js')).grants),
   },
-  months: {
-    name: t.months.title,
+  closing: {
+    name: t.closing.title,
     permissions: ['reports'],
-    show: later(async () => (await import('./views/months.js')).months),
+    show: later(async () => (await import('./views/closing.js')).closing),
   },
   rules: { name: t.rules.title, show: later(async () => (await import('./views/rules.js')).rules) },
   users: {

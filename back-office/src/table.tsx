@@ -1,8 +1,8 @@
-import type { ComponentChildren, JSX } from 'preact';
+import { type ComponentChildren, isValidElement, type JSX } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { t } from './format.js';
 import { type Paged, usePages } from './hooks.js';
-import { Empty, Problem, Skeleton } from './ui.js';
+import { Empty, isZero, Money, Problem, Skeleton } from './ui.js';
 
 export interface Column<T> {
   head: string;
@@ -22,10 +22,14 @@ interface TableProps<T> {
   foot?: T | undefined;
 }
 
+/** Whether a cell says nothing: a card on a phone is shorter without it. */
+const isBlank = (shown: ComponentChildren): boolean =>
+  isValidElement(shown) && shown.type === Money
+    ? isZero((shown.props as unknown as { of: string }).of)
+    : (shown ?? '–') === '–';
+
 const classOf = ({ isNumber, isLead, isActions }: Column<never>, shown: ComponentChildren): string =>
-  [isNumber && 'number', isLead && 'lead', isActions && 'actions', (shown ?? '–') === '–' && 'blank']
-    .filter(Boolean)
-    .join(' ');
+  [isNumber && 'number', isLead && 'lead', isActions && 'actions', isBlank(shown) && 'blank'].filter(Boolean).join(' ');
 
 /** A table that scrolls by itself if it is wide. A continued one has its heads for screen readers only. */
 function Rows<T>(props: TableProps<T> & { isContinued?: boolean }): JSX.Element {

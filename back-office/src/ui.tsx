@@ -125,13 +125,11 @@ export const OrderBadge = ({ status }: { status: OrderStatus }): JSX.Element => 
   <Badge tone={TONES[status]} text={t.status[status]} />
 );
 
+export const isZero = (amount: string): boolean => /^-?0(\.0+)?$/.test(amount);
+
 /** Zero is a dash, so that what is not zero can be seen. */
 export const Money = ({ of }: { of: string }): JSX.Element =>
-  /^-?0(\.0+)?$/.test(of) ? (
-    <span class="zero">–</span>
-  ) : (
-    <span class={/^-/.test(of) ? 'money minus' : 'money'}>{money(of)}</span>
-  );
+  isZero(of) ? <span class="zero">–</span> : <span class={/^-/.test(of) ? 'money minus' : 'money'}>{money(of)}</span>;
 
 /** A short text, with all that it stands for under the mouse and for readers. */
 const Time = ({ text, whole }: { text: string; whole: string }): JSX.Element => (

@@ -98,6 +98,7 @@ describe('what the TypeScript client takes for an answer', () => {
     'a search': () => all(clientOf().orders.search({ document: '52998224725' })),
     'a feed': () => all(clientOf().events.pages({ after: 0 })),
     'a CSV': () => clientOf().reports.csv('outstanding', {}),
+    'a CSV of a list': () => all(clientOf().orders.csv()),
     'a change of the password': () =>
       clientOf().changePassword({ current_password: 'a', new_password: 'a-secret-password' }),
     'a logout': () => clientOf().logout(),
@@ -113,7 +114,8 @@ describe('what the TypeScript client takes for an answer', () => {
           yield [
             `${resource}.${name}`,
             async () => {
-              const answer = await (name === 'csv' ? method('ledger', {}) : method('id-1', 'id-2', {}, {}));
+              const given = name !== 'csv' ? ['id-1', 'id-2', {}, {}] : resource === 'reports' ? ['ledger', {}] : [{}];
+              const answer = await method(...given);
               if (typeof answer === 'object' && answer !== null && Symbol.asyncIterator in answer)
                 return all(answer as AsyncIterable<unknown>);
               return answer;
@@ -422,6 +424,20 @@ describe('what the TypeScript client takes for an answer', () => {
       service.answerJson(200, { id: 'a', status: 'pending', version: 1, metadata: { note } });
       expect((await clientOf().orders.get('a')).metadata).toEqual({ note });
     });
+  });
+
+  it('a list as CSV is all of its files, and one that leads to itself is no answer', async () => {
+    const links = ['<?store=A%26B&csv=pt-BR&cursor=x>; rel="next"', ''];
+    service.handle = ({ url }, response) => {
+      const headers = { 'content-type': 'text/csv', link: links.shift() ?? '' };
+      response.writeHead(200, headers).end(url);
+    };
+    expect(await all(clientOf().orders.csv({ store: 'A&B' }, 'pt-BR'))).toEqual([
+      '/orders?store=A%26B&csv=pt-BR',
+      '/orders?store=A%26B&csv=pt-BR&cursor=x',
+    ]);
+    service.answer(200, 'a', { 'content-type': 'text/csv', link: '<?cursor=x>; rel="next"' });
+    expect(await errorOf(all(clientOf().grants.csv()))).toMatchObject({ code: 'unexpected_response' });
   });
 
   it('a CSV has its byte order mark, and JSON is read without it', async () => {

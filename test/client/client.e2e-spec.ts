@@ -102,6 +102,19 @@ describe('the TypeScript client', () => {
     expect(await errorOf(cashback.reports.csv('ledger', { from: 'January', to }))).toMatchObject({ status: 400 });
   });
 
+  it('a list over all customers is JSON, or files in English or for Brazil', async () => {
+    const order = await cashback.orders.create(anOrderOf({ store: 'CSV-1' }));
+    const [file, ...others] = await all(cashback.orders.csv({ store: 'CSV-1' }));
+    expect(file).toContain(`"${order.external_id}",`);
+    expect(file!.trim().split('\r\n')).toHaveLength(2);
+    expect(others).toEqual([]);
+    const [brazilian] = await all(cashback.orders.csv({ store: 'CSV-1' }, 'pt-BR'));
+    expect(brazilian).toMatch(/^\ufeffidentificador externo;/);
+    for (const list of ['refunds', 'grants', 'debits', 'customers', 'credits', 'entries'] as const)
+      expect(await all(cashback[list].csv())).toEqual([expect.stringContaining(',')]);
+    expect(await errorOf(all(cashback.orders.csv({ store: '' })))).toMatchObject({ status: 400 });
+  });
+
   it('a webhook endpoint is created, listed, changed and deleted; deleting it again is a 404', async () => {
     const { id, url } = await cashback.webhookEndpoints.create({ url: 'http://127.0.0.1:9/a' });
     expect((await cashback.webhookEndpoints.list()).data.map((endpoint) => endpoint.id)).toEqual([id]);

@@ -69,12 +69,26 @@ function Figures(): JSX.Element {
       <Await of={days} lines={10}>
         {(rows) => <Days rows={rows.slice(-DAYS)} before={rows.slice(0, -DAYS)} />}
       </Await>
-      <Section title={t.home.stores}>
+      <Section
+        title={t.home.stores}
+        actions={
+          <a class="button" href={address('sales')}>
+            {t.sales.title}
+          </a>
+        }
+      >
         <Await of={stores}>
           {(rows) => <Table caption={t.home.stores} columns={storeColumns} rows={rows} empty={t.home.noSales} />}
         </Await>
       </Section>
-      <Section title={t.home.expiring}>
+      <Section
+        title={t.home.expiring}
+        actions={
+          <a class="button" href={address('list/credits', { expires_from: today, expires_to: addDays(today, 30) })}>
+            {t.home.expiring30}
+          </a>
+        }
+      >
         <PagedTable
           caption={t.home.expiring}
           columns={creditColumns}

@@ -81,6 +81,18 @@ async function within<T>(work: (signal: AbortSignal) => Promise<T>, limit: numbe
   }
 }
 
+/** What a request with `accept: 'text/csv'` returns: a file, and the query of the next one if more rows follow. */
+export interface CsvFile {
+  text: string;
+  next: Record<string, string> | undefined;
+}
+
+/** @param link such as `<?cursor=x&store=y>; rel="next"` */
+function nextOf(link: string | null): Record<string, string> | undefined {
+  const [, query] = /<\?([^>]*)>; *rel="?next"?/.exec(link ?? '') ?? [];
+  return query === undefined ? undefined : Object.fromEntries(new URLSearchParams(query));
+}
+
 /** `?a=1&b=2,3` */
 function queryOf(query: object = {}): string {
   const parameters = new URLSearchParams();
@@ -215,6 +227,6 @@ export class Http {
       throw errorOf(response, content);
     if (method !== 'GET' && typeof content === 'object' && content !== null)
       Object.defineProperty(content, 'replayed', { value: response.headers.get('idempotency-replayed') === 'true' });
-    return content as T;
+    return (isCsv ? { text: content, next: nextOf(response.headers.get('link')) } : content) as T;
   }
 }

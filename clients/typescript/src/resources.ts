@@ -1,5 +1,7 @@
+import type { Operations } from './generated/operations.gen.js';
 import type { ClockMove, EventPage } from './generated/types.gen.js';
-import type { CallOptions } from './http.js';
+import { refusal } from './errors.js';
+import type { CallOptions, CsvFile } from './http.js';
 import { type Name, operation, type Operation, type Send } from './operations.js';
 
 /** Each method of the client, and its operation. */
@@ -85,10 +87,31 @@ const RESOURCES = {
   sandbox: { getClock: 'getClock', moveClock: 'moveClock' },
 } as const satisfies Record<string, Record<string, Name>>;
 
+/** The lists over all customers, which can be files as well. Their paths have the names of the resources. */
+const FILES = {
+  orders: 'listOrders',
+  refunds: 'listAllRefunds',
+  grants: 'listGrants',
+  debits: 'listDebits',
+  customers: 'listCustomers',
+  credits: 'listCredits',
+  entries: 'listEntries',
+} as const satisfies Partial<Record<keyof typeof RESOURCES, Name>>;
+
 type Table = typeof RESOURCES;
 type Methods<T> = { readonly [M in keyof T]: T[M] extends Name ? Operation<T[M]> : never };
 type Reports = Methods<Table['reports']>;
 type Query<R extends keyof Reports> = NonNullable<Parameters<Reports[R]>[0]>;
+/** The language of a file: that of `pt-BR` is for spreadsheets in Brazil. */
+type Language = 'en' | 'pt-BR';
+
+/** @returns the files of a list, each with at most 10,000 rows below its headers, and requested when you reach it */
+type Csv<N extends Name> = (
+  query?: Operations[N][0]['query'],
+  language?: Language,
+  options?: CallOptions,
+) => AsyncIterable<string>;
+type Files = { readonly [R in keyof typeof FILES]: { csv: Csv<(typeof FILES)[R]> } };
 
 /** What is not one operation. */
 interface Additions {
@@ -97,13 +120,8 @@ interface Additions {
     pages(...args: Parameters<Operation<'listEvents'>>): AsyncIterable<EventPage>;
   };
   readonly reports: {
-    /** A report as CSV; that of `pt-BR` is for spreadsheets in Brazil. */
-    csv<R extends keyof Reports>(
-      name: R,
-      query: Query<R>,
-      language?: 'en' | 'pt-BR',
-      options?: CallOptions,
-    ): Promise<string>;
+    /** A report as CSV. */
+    csv<R extends keyof Reports>(name: R, query: Query<R>, language?: Language, options?: CallOptions): Promise<string>;
   };
   readonly sandbox: {
     /**
@@ -116,7 +134,7 @@ interface Additions {
   };
 }
 
-export type Resources = { readonly [R in keyof Table]: Methods<Table[R]> } & Additions;
+export type Resources = { readonly [R in keyof Table]: Methods<Table[R]> } & Files & Additions;
 
 /** Makes the methods of the client. */
 export function resources(send: Send): Resources {
@@ -126,17 +144,25 @@ export function resources(send: Send): Resources {
   });
   const all = Object.fromEntries(made) as Resources;
   all.events.pages = (...args) => all.events.list(...args).pages();
-  all.reports.csv = (name, query, language, options) => {
+  const csvOf = (path: string, query?: object, language?: Language, options?: CallOptions): Promise<CsvFile> => {
     const sent = { ...query, ...(language === 'pt-BR' && { csv: language }) };
-    return send({
-      method: 'GET',
-      path: `/reports/${encodeURIComponent(name)}`,
-      query: sent,
-      status: 200,
-      accept: 'text/csv',
-      options,
-    });
+    return send({ method: 'GET', path, query: sent, status: 200, accept: 'text/csv', options });
   };
+  all.reports.csv = async (name, query, language, options) =>
+    (await csvOf(`/reports/${encodeURIComponent(name)}`, query, language, options)).text;
+  for (const name of Object.keys(FILES) as (keyof typeof FILES)[]) {
+    const csv: Csv<Name> = async function* (query, language, options) {
+      const seen = new Set<string>();
+      for (let next: object | undefined = { ...query }; next !== undefined;) {
+        const file: CsvFile = await csvOf(`/${name}`, next, language, options);
+        if (seen.size === seen.add(JSON.stringify(file.next)).size)
+          throw refusal('unexpected_response', 200, 'contact_support', 'the file after this one was read before');
+        yield file.text;
+        next = file.next;
+      }
+    };
+    Object.assign(all[name], { csv });
+  }
   all.sandbox.move = async (...args) => {
     for (;;) {
       const move = await all.sandbox.moveClock(...args);

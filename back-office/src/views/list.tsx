@@ -1,0 +1,356 @@
+import type { Customer, CustomerCredit, CustomerEntry, Debit, Grant, Order, Refund } from '@cashback/client';
+import type { ComponentChildren, JSX } from 'preact';
+import { addDays, documentText, language, money, t } from '../format.js';
+import { address, type Paged, useFilters, useLoad } from '../hooks.js';
+import { cashback, type Session } from '../session.js';
+import { type Column, PagedTable } from '../table.js';
+import { Badge, by, Day, Heading, InputError, Money, OrderBadge, Problem, Tabs, When } from '../ui.js';
+import { asDay, Download, Period, startOf, whole } from './period.js';
+
+type Query = Record<string, string>;
+type About = keyof typeof t.list.periods;
+type FilterName = keyof typeof t.list.filter;
+
+/** One list of the API: what it can be filtered by, and its columns. */
+interface Of<T> {
+  /** What its period can be about; the first, unless the address has another one. */
+  periods: About[];
+  filters: FilterName[];
+  /** Whether the API takes only one of them at a time. */
+  isExclusive?: boolean;
+  columns: Column<T>[];
+  read: (query: Query, options: { signal: AbortSignal }) => Paged<T>;
+}
+
+const Wallet = ({ wallet_id, document }: { wallet_id: string; document: string }): JSX.Element => (
+  <a class="document" href={address(`customer/${wallet_id}`)}>
+    {documentText(document)}
+  </a>
+);
+const Link = ({ id, number }: { id: string; number: string | null }): JSX.Element => (
+  <a href={address(`order/${id}`)}>{number}</a>
+);
+
+const customer: Column<{ wallet_id: string; document: string }> = { head: t.field.document, cell: Wallet };
+const storeColumn: Column<{ store: string | null }> = { head: t.field.store, cell: ({ store }) => store ?? '–' };
+const created: Column<{ created_at: string }> = { head: t.field.date, cell: ({ created_at: at }) => <When at={at} /> };
+const creator: Column<Pick<Grant, 'created_by'>> = { head: t.field.by, cell: ({ created_by }) => by(created_by) };
+const reason: Column<{ reason: string | null }> = { head: t.field.reason, cell: ({ reason }) => reason ?? '–' };
+const note: Column<{ note: string | null }> = { head: t.grant.note, cell: ({ note }) => note ?? '–' };
+const undone = (at: string | null): ComponentChildren => at && <Badge tone="off" text={t.list.undone} />;
+const amount = <N extends string>(head: string, name: N, isLead = false): Column<Record<N, string>> => ({
+  ...{ head, isNumber: true, isLead },
+  cell: (row) => <Money of={row[name]} />,
+});
+
+/** @returns the same for a table that has lists of all kinds */
+const list = <T,>(of: Of<T>): Of<unknown> => of as unknown as Of<unknown>;
+
+const LISTS = {
+  orders: list<Order>({
+    periods: ['completed', 'created'],
+    filters: ['store', 'status', 'user_id', 'campaign_id'],
+    isExclusive: true,
+    columns: [
+      { head: t.list.order, cell: ({ id, external_id }) => <Link id={id} number={external_id} />, isLead: true },
+      { head: t.field.status, cell: ({ status }) => <OrderBadge status={status} /> },
+      { head: t.timeline.created, cell: ({ created_at: at }) => <When at={at} /> },
+      { head: t.timeline.completed, cell: ({ completed_at: at }) => (at ? <When at={at} /> : '–') },
+      storeColumn,
+      { head: t.list.completedBy, cell: ({ completed_by }) => by(completed_by) },
+      { head: t.field.document, cell: (order) => <span class="document">{documentText(order.document)}</span> },
+      { head: t.order.used, cell: ({ cashback: { to_redeem } }) => <Money of={to_redeem.redeemed} />, isNumber: true },
+      amount(t.order.total, 'total', true),
+    ],
+    read: (query, options) => cashback.orders.list(query, options),
+  }),
+  refunds: list<Refund>({
+    periods: ['created'],
+    filters: ['user_id'],
+    columns: [
+      {
+        head: t.list.order,
+        cell: ({ order_id, order_external_id }) => <Link id={order_id} number={order_external_id} />,
+        isLead: true,
+      },
+      created,
+      creator,
+      storeColumn,
+      { head: t.field.reason, cell: (row) => undone(row.voided_at) ?? row.reason ?? '–' },
+      amount(t.refund.returnedShort, 'cashback_returned'),
+      amount(t.measure.taken_back, 'cashback_taken_back'),
+      amount(t.field.amount, 'amount', true),
+    ],
+    read: (query, options) => cashback.refunds.listAll(query, options),
+  }),
+  grants: list<Grant>({
+    periods: ['created'],
+    filters: ['user_id'],
+    columns: [
+      created,
+      { ...customer, isLead: true },
+      reason,
+      note,
+      creator,
+      storeColumn,
+      { head: t.customer.expiresOn, cell: ({ expires_on }) => <Day of={expires_on} /> },
+      amount(t.customer.remaining, 'remaining'),
+      amount(t.measure.voided, 'voided'),
+      amount(t.field.amount, 'amount', true),
+    ],
+    read: (query, options) => cashback.grants.list(query, options),
+  }),
+  debits: list<Debit>({
+    periods: ['created'],
+    filters: ['user_id'],
+    columns: [
+      created,
+      { ...customer, isLead: true },
+      reason,
+      note,
+      creator,
+      storeColumn,
+      amount(t.list.restored, 'restored'),
+      amount(t.field.amount, 'amount', true),
+    ],
+    read: (query, options) => cashback.debits.list(query, options),
+  }),
+  entries: list<CustomerEntry>({
+    periods: ['created'],
+    filters: ['kind', 'store'],
+    columns: [
+      created,
+      { head: t.entry.kind, cell: ({ kind }) => t.entryKind[kind] },
+      { ...customer, isLead: true },
+      {
+        head: t.entry.source,
+        cell: ({ order_id, order_external_id, source, reason }) => {
+          if (order_id) return <Link id={order_id} number={order_external_id} />;
+          if (source?.type === 'order') return <Link id={source.id} number={source.external_id} />;
+          return reason ?? source?.external_id ?? '–';
+        },
+      },
+      storeColumn,
+      { head: t.field.by, cell: (row) => by(row.by) },
+      amount(t.field.amount, 'amount', true),
+    ],
+    read: (query, options) => cashback.entries.list(query, options),
+  }),
+  credits: list<CustomerCredit>({
+    periods: ['expires'],
+    filters: ['store'],
+    columns: [
+      { head: t.customer.expiresOn, cell: ({ expires_on }) => <Day of={expires_on} /> },
+      { ...customer, isLead: true },
+      {
+        head: t.entry.source,
+        cell: ({ source: { type, id, reason, external_id: number } }) =>
+          type === 'order' ? <Link id={id} number={number} /> : (reason ?? number),
+      },
+      storeColumn,
+      { head: t.customer.availableOn, cell: ({ available_on }) => <Day of={available_on} /> },
+      amount(t.customer.held, 'held'),
+      amount(t.field.amount, 'amount'),
+      amount(t.customer.remaining, 'remaining', true),
+    ],
+    read: (query, options) => cashback.credits.list(query, options),
+  }),
+  customers: list<Customer>({
+    periods: [],
+    filters: ['balance_minimum'],
+    columns: [
+      { ...customer, isLead: true },
+      amount(t.customer.available, 'available', true),
+      amount(t.customer.pending, 'pending'),
+      amount(t.customer.held, 'held'),
+      amount(t.customer.debt, 'debt'),
+      { head: t.list.nextExpiry, cell: ({ next_expiry: next }) => (next ? <Day of={next.expires_on} /> : '–') },
+      { head: t.list.lastOrder, cell: ({ last_order_at: at }) => (at ? <When at={at} /> : '–') },
+    ],
+    read: (query, options) => cashback.customers.list(query, options),
+  }),
+};
+type Name = keyof typeof LISTS;
+const NAMES = Object.keys(LISTS) as Name[];
+
+/** What the address has of the filters of a list; days as the instants at which they begin. */
+function queryOf({ periods, filters, isExclusive }: Of<unknown>, given: Query): Query {
+  if (isExclusive && filters.filter((name) => given[name]).length > 1) throw new InputError(t.list.exclusive);
+  const ends = periods.flatMap((about) => [`${about}_from`, `${about}_to`]);
+  const named = [...ends, ...filters].filter((name) => given[name]);
+  const valueOf = (name: string): string => {
+    const value = given[name]!;
+    if (!ends.includes(name)) return value;
+    if (asDay(value) !== value) return value;
+    if (Number.isNaN(Date.parse(value)) || addDays(value, 0) !== value) throw new InputError(t.period.days);
+    return name.startsWith('expires') ? value : startOf(value);
+  };
+  return Object.fromEntries(named.map((name) => [name, valueOf(name)]));
+}
+
+export function List({ name }: { name: Name }): JSX.Element {
+  const of = LISTS[name];
+  const [given, change] = useFilters<Query>({});
+  const about = of.periods.find((one) => given[`${one}_from`] || given[`${one}_to`]) ?? of.periods[0];
+  const days = about && { from: asDay(given[`${about}_from`] ?? ''), to: asDay(given[`${about}_to`] ?? '') };
+  const setPeriod = (next: About, { from, to }: { from: string; to: string }): void =>
+    change({
+      ...(about && { [`${about}_from`]: '', [`${about}_to`]: '' }),
+      [`${next}_from`]: from,
+      [`${next}_to`]: to,
+    });
+  const asked = attempt(() => {
+    if (days?.from && days.to && days.to <= days.from) throw new InputError(t.period.order);
+    return queryOf(of, given);
+  });
+  return (
+    <>
+      <div class="head">
+        <Heading title={t.list.names[name]} />
+        {asked.query && (
+          <div class="buttons">
+            <Download
+              label={t.period.csv}
+              name={[t.list.names[name], days?.from, days?.to].filter(Boolean).join('-').replaceAll(' ', '-')}
+              read={() => whole(cashback[name].csv(asked.query, language))}
+            />
+          </div>
+        )}
+      </div>
+      <Tabs label={t.list.title} base="list" at={name} tabs={NAMES.map((one) => [one, t.list.names[one]])} />
+      <div class="stack">
+        {about && days && (
+          <div class="bar">
+            {of.periods.length > 1 && (
+              <select
+                aria-label={t.list.period}
+                value={about}
+                onChange={({ currentTarget }) => setPeriod(currentTarget.value as About, days)}
+              >
+                {of.periods.map((one) => (
+                  <option key={one} value={one}>
+                    {t.list.periods[one]}
+                  </option>
+                ))}
+              </select>
+            )}
+            <Period {...days} isOptional isAhead={about === 'expires'} onChange={(next) => setPeriod(about, next)} />
+          </div>
+        )}
+        <Filters of={of} given={given} change={change} />
+      </div>
+      {asked.query ? (
+        <PagedTable
+          caption={t.list.names[name]}
+          columns={of.columns}
+          list={(signal) => of.read({ ...asked.query, limit: '50' }, { signal })}
+          on={[name, JSON.stringify(asked.query)]}
+          empty={t.list.empty}
+        />
+      ) : (
+        <Problem error={asked.error} />
+      )}
+    </>
+  );
+}
+
+/** @returns the query, or what is wrong with it */
+function attempt(make: () => Query): { query?: Query; error?: unknown } {
+  try {
+    return { query: make() };
+  } catch (error) {
+    return { error };
+  }
+}
+
+/** What an option of a filter is called. */
+const OPTIONS: Partial<Record<FilterName, Record<string, string>>> = { status: t.status, kind: t.entryKind };
+
+interface FilterProps {
+  given: Query;
+  change: (changes: Query) => void;
+}
+
+/** The filters that hold, each with a button that removes it, and the others as fields. */
+function Filters({ of, given, change }: FilterProps & { of: Of<unknown> }): JSX.Element {
+  const active = of.filters.filter((name) => given[name]);
+  const free = of.isExclusive && active.length > 0 ? [] : of.filters.filter((name) => !given[name]);
+  if (active.length + free.length === 0) return <></>;
+  return (
+    <div class="bar" role="group" aria-label={t.list.filters}>
+      {active.map((name) => (
+        <button
+          key={name}
+          class="chip"
+          aria-pressed={true}
+          title={t.list.remove}
+          onClick={() => change({ [name]: '', label: '' })}
+        >
+          {t.list.filter[name]}: <FilterValue name={name} value={given[name]!} label={given.label} />
+          <span aria-hidden="true">×</span>
+        </button>
+      ))}
+      {free.map((name) => (
+        <Choose key={name} name={name} choose={(value) => change({ [name]: value })} />
+      ))}
+    </div>
+  );
+}
+
+function FilterValue(props: { name: FilterName; value: string; label: string | undefined }): JSX.Element {
+  const { name, value, label } = props;
+  const campaign = useLoad(
+    async (signal) => (name === 'campaign_id' ? (await cashback.campaigns.get(value, { signal })).name : ''),
+    [value],
+  );
+  const names = OPTIONS[name];
+  if (names)
+    return (
+      <>
+        {value
+          .split(',')
+          .map((one) => names[one] ?? one)
+          .join(', ')}
+      </>
+    );
+  if (name === 'campaign_id') return <>{campaign.data ?? label ?? '…'}</>;
+  if (name === 'balance_minimum') return <>{/^\d+(\.\d+)?$/.test(value) ? money(value) : value}</>;
+  if (name === 'user_id') return <>{value === 'operator' ? t.operator : (label ?? value.slice(0, 8))}</>;
+  return <>{value}</>;
+}
+
+/** A user and a campaign come from links only. */
+function Choose({ name, choose }: { name: FilterName; choose: (value: string) => void }): JSX.Element | null {
+  const label = t.list.filter[name];
+  const options = OPTIONS[name];
+  if (options)
+    return (
+      <select aria-label={label} value="" onChange={({ currentTarget }) => choose(currentTarget.value)}>
+        <option value="">{label}</option>
+        {Object.entries(options).map(([value, text]) => (
+          <option key={value} value={value}>
+            {text}
+          </option>
+        ))}
+      </select>
+    );
+  if (name === 'user_id' || name === 'campaign_id') return null;
+  const isAmount = name === 'balance_minimum';
+  return (
+    <input
+      aria-label={label}
+      placeholder={label}
+      inputMode={isAmount ? 'decimal' : undefined}
+      pattern={isAmount ? '\\d+([.,]\\d{1,2})?' : undefined}
+      onChange={({ currentTarget: input }) => {
+        const text = input.value.trim();
+        if (input.reportValidity() && text !== '') choose(isAmount ? text.replace(',', '.') : text);
+      }}
+    />
+  );
+}
+
+export const listView = (_: Session, [name = '']: string[]): JSX.Element => {
+  const known = NAMES.find((one) => one === name) ?? 'orders';
+  return <List key={known} name={known} />;
+};
