@@ -36,7 +36,10 @@ export function Chart({ caption, bars, legend }: { caption: string; bars: Bar[];
     return () => watcher.disconnect();
   }, []);
   const tops = bars.map(({ base = 0, value, before }) => Math.max(base + value, before?.value ?? 0));
-  const most = roundUp(Math.max(...tops, 1) / 4) * 4;
+  // There is no half an order.
+  const areWhole = bars.every(({ value }) => Number.isInteger(value));
+  const part = roundUp(Math.max(...tops, 1) / 4);
+  const most = (areWhole ? Math.ceil(part) : part) * 4;
   const step = (width - LEFT) / Math.max(bars.length, 1);
   const y = (value: number): number => TOP + (HEIGHT - TOP - BOTTOM) * (1 - Math.max(value, 0) / most);
   const center = (index: number): number => LEFT + step * (index + 0.5);

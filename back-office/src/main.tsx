@@ -36,6 +36,8 @@ interface View {
   /** Without it, the view is not in the menu: other views lead to it. */
   name?: string;
   permission?: Permission;
+  /** It is in the menu of those who have one of these; others may open it by a link. */
+  listedFor?: Permission[];
   /** @param parts of the address, after the name of the view */
   show: Show;
 }
@@ -46,6 +48,11 @@ const VIEWS: Record<string, View> = {
     show: (session, [id = '', ...more]) => <Customer key={id} id={id} more={more} session={session} />,
   },
   order: { show: (session, [id = '']) => <Order key={id} id={id} session={session} /> },
+  campaigns: {
+    name: t.campaigns.title,
+    listedFor: ['rules', 'reports'],
+    show: later(async () => (await import('./views/campaigns.js')).campaigns),
+  },
   months: {
     name: t.months.title,
     permission: 'reports',
@@ -102,8 +109,9 @@ function App(): JSX.Element {
   const current = Object.hasOwn(VIEWS, path) ? path : '';
   const view = VIEWS[current]!;
   const can = ({ permission }: View): boolean => !permission || session!.can(permission);
-  const views = Object.entries(VIEWS).flatMap(([of, { name, ...rest }]) =>
-    session && name && can(rest as View) ? [{ path: of, name }] : [],
+  const isListed = (one: View): boolean => can(one) && (!one.listedFor || one.listedFor.some(session!.can));
+  const views = Object.entries(VIEWS).flatMap(([of, one]) =>
+    session && one.name && isListed(one) ? [{ path: of, name: one.name }] : [],
   );
   return (
     <>
