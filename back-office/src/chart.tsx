@@ -45,8 +45,9 @@ export function Chart({ caption, bars, legend }: { caption: string; bars: Bar[];
   const center = (index: number): number => LEFT + step * (index + 0.5);
   const highest = bars.reduce((top, bar, index) => (bar.value > bars[top]!.value ? index : top), 0);
   const every = Math.ceil(bars.length / Math.max(Math.floor((width - LEFT) / 64), 1));
-  const anchor = (x: number): 'start' | 'middle' | 'end' =>
-    x > width - 48 ? 'end' : x < LEFT + 32 ? 'start' : 'middle';
+  /** A text stays within the picture: half of it is about 4 pixels a letter. */
+  const anchor = (x: number, { length }: string): 'start' | 'middle' | 'end' =>
+    x + length * 4 > width ? 'end' : x - length * 4 < LEFT ? 'start' : 'middle';
   const chosen = at === undefined ? undefined : bars[at];
   const move = (index: number): void => point(Math.min(Math.max(index, 0), bars.length - 1));
   const pointAt = ({ offsetX }: { offsetX: number }): void => move(Math.floor((offsetX - LEFT) / step));
@@ -92,7 +93,7 @@ export function Chart({ caption, bars, legend }: { caption: string; bars: Bar[];
                 rx={Math.min(2, step / 4)}
               />
               {index % every === 0 && (
-                <text x={center(index)} y={HEIGHT - 6} text-anchor={anchor(center(index))}>
+                <text x={center(index)} y={HEIGHT - 6} text-anchor={anchor(center(index), name)}>
                   {name}
                 </text>
               )}
@@ -113,7 +114,7 @@ export function Chart({ caption, bars, legend }: { caption: string; bars: Bar[];
                   class="value"
                   x={center(index)}
                   y={y((bars[index].base ?? 0) + bars[index].value) - 6}
-                  text-anchor={anchor(center(index))}
+                  text-anchor={anchor(center(index), bars[index].text)}
                 >
                   {index !== highest && Math.abs(center(index) - center(highest)) < 90 ? '' : bars[index].text}
                 </text>

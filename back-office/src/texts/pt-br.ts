@@ -469,8 +469,8 @@ export const ptBR: Texts = {
     none: 'Nenhum sistema recebe eventos ainda. Adicione o endereço da loja virtual ou do ERP, e ele fica sabendo de cada pedido.',
     noEvents: 'Nenhum evento deste tipo desde então.',
     hours: 'Eventos das últimas 24 horas, por hora',
-    inHour: (delivered, waiting) =>
-      `${delivered} ${delivered === 1 ? 'entregue' : 'entregues'}, ${waiting} ${waiting === 1 ? 'pendente' : 'pendentes'}`,
+    delivered: (events) => `${events} ${events === 1 ? 'entregue' : 'entregues'}`,
+    waiting: (events) => `${events} ${events === 1 ? 'pendente' : 'pendentes'}`,
     legend: 'Em vermelho: horas com eventos pendentes. As tentativas, uma a uma, não ficam guardadas.',
     partial: (most) => `Contados só os ${most} eventos mais novos.`,
     status: { active: 'ativo', disabled: 'desativado' },

@@ -93,13 +93,13 @@ function Hours({ endpoint, recent }: { endpoint: WebhookEndpoint; recent: Recent
   const own = recent.events.filter(({ type }) => types?.includes(type) ?? true);
   const bars = recent.hours.map((hour) => {
     const all = own.filter(({ timestamp }) => Math.floor(Date.parse(timestamp) / HOUR_MS) * HOUR_MS === hour);
-    const waiting = all.filter(({ timestamp }) => oldest !== null && timestamp >= oldest).length;
-    const delivered = all.filter(
-      ({ timestamp }) => timestamp >= created && !(oldest !== null && timestamp >= oldest),
-    ).length;
+    const waits = ({ timestamp }: Event): boolean => oldest !== null && timestamp >= oldest;
+    const waiting = all.filter(waits).length;
+    const delivered = all.filter((event) => !waits(event) && event.timestamp >= created).length;
+    const texts = [delivered > 0 && t.webhooks.delivered(delivered), waiting > 0 && t.webhooks.waiting(waiting)];
     return {
-      ...{ name: time(new Date(hour)), value: delivered + waiting },
-      ...{ text: t.webhooks.inHour(delivered, waiting), ...(waiting > 0 && { tone: 'down' as const }) },
+      ...{ name: time(new Date(hour)), value: delivered + waiting, text: texts.filter(Boolean).join(', ') || '0' },
+      ...(waiting > 0 && { tone: 'down' as const }),
     };
   });
   const legend = recent.isPartial ? `${t.webhooks.legend} ${t.webhooks.partial(count(MOST))}` : t.webhooks.legend;
@@ -255,7 +255,7 @@ const Subject = ({ of }: { of: Event['data'] }): JSX.Element =>
   );
 
 const eventColumns: Column<Event>[] = [
-  { head: t.field.date, cell: ({ timestamp }) => <When at={timestamp} />, isLead: true },
+  { head: t.field.date, cell: ({ timestamp }) => <When at={timestamp} /> },
   { head: t.webhooks.sequence, cell: ({ sequence }) => sequence, isNumber: true },
   { head: t.webhooks.type, cell: ({ type }) => t.eventType[type] ?? type, isLead: true },
   { head: t.webhooks.of, cell: ({ data }) => <Subject of={data} /> },
