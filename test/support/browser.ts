@@ -81,7 +81,7 @@ export async function logIn(page: Page, { email, password }: Person): Promise<vo
   await page.locator('#email').fill(email);
   await page.locator('#password').fill(password);
   await page.locator('.login form button').click();
-  await page.locator('nav').waitFor();
+  await page.locator('.brand').waitFor();
 }
 
 /** Opens a dialog by its button. */

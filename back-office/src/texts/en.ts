@@ -12,6 +12,10 @@ export interface Answer {
 /** The members that only some problems have; the codes below say which. */
 export type Members = Record<'maximum' | 'minimum' | 'permission' | 'heldBy', string>;
 
+/** `cash`, but `Pix` is a name. */
+const inSentence = (method: string): string => (method === 'Pix' ? method : method.toLowerCase());
+const inDays = (days: number): string => (days === 1 ? '1 day' : `${days} days`);
+
 export const en = {
   title: 'Back office',
   menu: 'Menu',
@@ -440,7 +444,7 @@ export const en = {
     byMethodHint: 'Empty: like the cashback above. 0 for none.',
     byMethodOfCampaign: 'Empty: like the cashback above or, if that is empty, as usual. 0 for none.',
     more: 'More rules',
-    paidWith: (method: string) => `paid with ${method}`,
+    paidWith: (method: string) => `paid with ${inSentence(method)}`,
     field: {
       earn_rate: 'Cashback of an order (%)',
       earn_minimum_total: 'Smallest order that earns',
@@ -456,20 +460,20 @@ export const en = {
       document_check_digits: 'Refuse new CPFs with wrong check digits',
     },
     earnRate: (rate: string) => `An order earns ${rate} of what is paid without cashback.`,
-    earnRateOf: (method: string, rate: string) => `Paid with ${method}: ${rate}.`,
+    earnRateOf: (method: string, rate: string) => `Paid with ${inSentence(method)}: ${rate}.`,
     earnMinimum: (amount: string) => `Orders below ${amount} earn nothing.`,
     earnMaximum: (amount: string) => `One order earns at most ${amount}.`,
     earnRateMaximum: (rate: string) => `Where the shop says what an order earns, that is at most ${rate}.`,
     redeemShare: (share: string) => `Cashback pays at most ${share} of an order.`,
     redeemMinimumTotal: (amount: string) => `It can be used on orders of ${amount} or more.`,
     redeemMinimum: (amount: string) => `At least ${amount} is used at once.`,
-    releaseDays: (days: number) => `Cashback is available ${days} days after completion.`,
-    validityDays: (days: number) => `It can be used for ${days} days.`,
+    releaseDays: (days: number) => `Cashback is available ${inDays(days)} after completion.`,
+    validityDays: (days: number) => `It can be used for ${inDays(days)}.`,
     orderTtl: (minutes: number) => `An open order expires after ${minutes} minutes.`,
     checkDigits: 'A new CPF or CNPJ needs correct check digits.',
     grantMaximum: (amount: string) => `One grant is at most ${amount}.`,
     grantDailyMaximum: (amount: string) => `One user grants at most ${amount} in a day.`,
-    lateSales: (days: number) => `A sale can arrive up to ${days} days late.`,
+    lateSales: (days: number) => `A sale can arrive up to ${inDays(days)} late.`,
     timeZone: (zone: string) => `Days are those of ${zone}.`,
   },
   webhooks: {

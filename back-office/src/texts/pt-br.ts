@@ -3,6 +3,8 @@ import type { Texts } from './en.js';
 /** `dinheiro`, but `Pix` is a name. */
 const inSentence = (method: string): string => (method === 'Pix' ? method : method.toLowerCase());
 
+const inDays = (days: number): string => (days === 1 ? '1 dia' : `${days} dias`);
+
 export const ptBR: Texts = {
   title: 'Retaguarda',
   menu: 'Menu',
@@ -454,13 +456,13 @@ export const ptBR: Texts = {
     redeemShare: (share) => `O cashback paga no máximo ${share} de um pedido.`,
     redeemMinimumTotal: (amount) => `Pode ser usado em pedidos a partir de ${amount}.`,
     redeemMinimum: (amount) => `O resgate mínimo é de ${amount}.`,
-    releaseDays: (days) => `O cashback fica disponível ${days} dias depois da conclusão.`,
-    validityDays: (days) => `Depois, vale por ${days} dias.`,
+    releaseDays: (days) => `O cashback fica disponível ${inDays(days)} depois da conclusão.`,
+    validityDays: (days) => `Depois, vale por ${inDays(days)}.`,
     orderTtl: (minutes) => `Um pedido em aberto expira depois de ${minutes} minutos.`,
     checkDigits: 'CPF ou CNPJ novo precisa ter os dígitos verificadores certos.',
     grantMaximum: (amount) => `Cada concessão é de no máximo ${amount}.`,
     grantDailyMaximum: (amount) => `Cada usuário concede no máximo ${amount} por dia.`,
-    lateSales: (days) => `Uma venda pode chegar com até ${days} dias de atraso.`,
+    lateSales: (days) => `Uma venda pode chegar com até ${inDays(days)} de atraso.`,
     timeZone: (zone) => `Os dias são os do fuso ${zone}.`,
   },
   webhooks: {

@@ -109,9 +109,14 @@ function Change({ policy, onDone }: { policy: CurrentPolicy; onDone: () => void 
           </>
         );
       }}
-      work={async ({ reason = '', ...values }) =>
-        void (await cashback.policy.change({ reason, ...changedRules(values, base) }, { ifMatch: version }))
-      }
+      work={async ({ reason = '', ...values }) => {
+        const body = { reason, ...changedRules(values, base) };
+        await cashback.policy.change(body, { ifMatch: version }).catch((error: unknown) => {
+          // The fields that nobody touched show what somebody else has changed.
+          onDone();
+          throw error;
+        });
+      }}
     >
       <Field name="reason" label={t.field.reason} hint={t.rules.reasonHint} />
       <RuleFields rules={base} policy={base} />
