@@ -202,7 +202,7 @@ export function RuleFields({ rules, base, policy }: { rules: RulesSet; base?: Po
   );
 }
 
-/** Reads a percentage as people write it: `10`, `7,5` or `7.5%`. A hundredth of a percent is to it what a centavo is to an amount. */
+/** Reads a percentage as people write it: `10`, `7,5` or `7.5%`. It has two decimals, as an amount does. */
 function rateOf(text: string, field: string, most: string): string {
   const plain = text.replaceAll(/[\s%]/g, '').replace(',', '.');
   const bps = /^\d{1,3}(\.\d{1,2})?$/.test(plain) ? parseMoney(plain.replace(/^0+(?=\d)/, '')) : Infinity;

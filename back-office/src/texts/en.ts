@@ -393,8 +393,7 @@ export const en = {
     before: (days: string) => `Before: ${days}`,
     orders: (orders: number) => (orders === 1 ? '1 order' : `${orders} orders`),
     chart: 'Orders by day, all of the shop',
-    compared: (days: number) =>
-      days === 1 ? 'The dash is the day before.' : `The dashed line is the ${days} days before.`,
+    compared: (days: number) => `The dashed line is the ${days} days before.`,
     measure: {
       orders: 'Orders',
       total: 'Sales',

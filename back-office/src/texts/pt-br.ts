@@ -356,7 +356,7 @@ export const ptBR: Texts = {
     name: 'Nome',
     nameHint: 'Só a equipe vê. Por exemplo: Black Friday.',
     days: 'Dias',
-    gives: 'O que dá',
+    gives: 'O que oferece',
     from: 'Primeiro dia',
     through: 'Último dia',
     throughHint: 'Vale até a meia-noite desse dia.',
@@ -381,8 +381,7 @@ export const ptBR: Texts = {
     before: (days) => `Antes: ${days}`,
     orders: (orders) => (orders === 1 ? '1 pedido' : `${orders} pedidos`),
     chart: 'Pedidos por dia, da loja toda',
-    compared: (days) =>
-      days === 1 ? 'O tracejado é o dia anterior.' : `A linha tracejada são os ${days} dias anteriores.`,
+    compared: (days) => `A linha tracejada são os ${days} dias anteriores.`,
     measure: {
       orders: 'Pedidos',
       total: 'Vendas',

@@ -218,7 +218,15 @@ function One({ id, session }: { id: string; session: Session }): JSX.Element {
                 <History of={campaign} />
               </div>
             </div>
-            {session.can('reports') && <Effect campaign={campaign} />}
+            {session.can('reports') && (
+              <Section title={t.campaigns.effect} text={t.campaigns.effectText}>
+                {campaign.status === 'upcoming' ? (
+                  <Empty>{t.campaigns.notBegun}</Empty>
+                ) : (
+                  <Effect key={campaign.ends_at} of={campaign} />
+                )}
+              </Section>
+            )}
           </>
         )}
       </Await>
@@ -293,43 +301,26 @@ function Operations(props: { campaign: Campaign; policy: CurrentPolicy; onChange
   );
 }
 
-/** The report of sales by day has at most 366 days, and as many are compared. */
-const MOST_DAYS = 183;
-const earliest = (...days: string[]): string => days.sort()[0]!;
+const MEASURES = ['orders', 'total', 'paid', 'earned', 'redeemed', 'refunds', 'refunded'] as const;
+type Measure = (typeof MEASURES)[number];
 
-/** What it brought, beside as many days before it. */
-function Effect({ campaign }: { campaign: Campaign }): JSX.Element {
-  const today = dayFromToday(0);
-  if (campaign.status === 'upcoming')
-    return (
-      <Section title={t.campaigns.effect}>
-        <Empty>{t.campaigns.notBegun}</Empty>
-      </Section>
-    );
-  const through = earliest(campaign.through, today, dayOf(campaign.ends_at));
-  const days = Math.min(daysBetween(campaign.from, through) + 1, MOST_DAYS);
-  const from = addDays(through, 1 - days);
-  return <Compared key={through} id={campaign.id} from={from} through={through} days={days} />;
-}
-
-interface Measure {
-  name: keyof typeof t.campaigns.measure;
-  isOfOrders: boolean;
-}
-const MEASURES: Measure[] = [
-  ...(['orders', 'total', 'paid', 'earned', 'redeemed'] as const).map((name) => ({ name, isOfOrders: true })),
-  ...(['refunds', 'refunded'] as const).map((name) => ({ name, isOfOrders: false })),
-];
-
-const Amount = ({ of, name }: { of: SalesRow; name: Measure['name'] }): JSX.Element => {
+const Amount = ({ of, name }: { of: SalesRow; name: Measure }): JSX.Element => {
   const value = of[name];
   return typeof value === 'string' ? <Money of={value} /> : <>{value === 0 ? '–' : count(value)}</>;
 };
 
-function Compared(props: { id: string; from: string; through: string; days: number }): JSX.Element {
-  const { id, from, through, days } = props;
-  const to = addDays(through, 1);
-  const before = addDays(from, -days);
+/** The report of sales by day has at most 366 days, and as many are compared. */
+const MOST_DAYS = 183;
+
+/** What it brought, beside as many days before it. */
+function Effect({ of: { id, ...campaign } }: { of: Campaign }): JSX.Element {
+  const [through = ''] = [campaign.through, dayFromToday(0), dayOf(campaign.ends_at)].sort();
+  const days = Math.min(daysBetween(campaign.from, through) + 1, MOST_DAYS);
+  const [before, from, to] = [1 - 2 * days, 1 - days, 1].map((after) => addDays(through, after)) as [
+    string,
+    string,
+    string,
+  ];
   const sales = cashback.reports.sales;
   const loaded = useLoad(
     (signal) =>
@@ -340,49 +331,40 @@ function Compared(props: { id: string; from: string; through: string; days: numb
       ]),
     [from, through],
   );
-  const title = t.campaigns.effect;
   return (
-    <Section title={title} text={t.campaigns.effectText}>
-      <Await of={loaded} lines={8}>
-        {([{ data }, { total: earlier }, daily]) => {
-          const own = data.find(({ campaign_id }) => campaign_id === id);
-          if (!own) return <Empty>{t.campaigns.noOrders}</Empty>;
-          const columns: Column<Measure>[] = [
-            { head: t.campaigns.what, cell: ({ name }) => t.campaigns.measure[name], isLead: true },
-            {
-              head: period(from, through),
-              isNumber: true,
-              isLead: true,
-              cell: ({ name, isOfOrders }) =>
-                isOfOrders ? (
-                  <a href={address('list/orders', { campaign_id: id })}>
-                    <Amount of={own} name={name} />
-                  </a>
-                ) : (
-                  <Amount of={own} name={name} />
-                ),
+    <Await of={loaded} lines={8}>
+      {([{ data }, { total: earlier }, daily]) => {
+        const own = data.find(({ campaign_id }) => campaign_id === id);
+        if (!own) return <Empty>{t.campaigns.noOrders}</Empty>;
+        const list = address('list/orders', { campaign_id: id });
+        const columns: Column<Measure>[] = [
+          { head: t.campaigns.what, cell: (name) => t.campaigns.measure[name], isLead: true },
+          {
+            ...{ head: period(from, through), isNumber: true, isLead: true },
+            cell: (name) => {
+              const amount = <Amount of={own} name={name} />;
+              return name.startsWith('refund') || Number(own[name]) === 0 ? amount : <a href={list}>{amount}</a>;
             },
-            {
-              head: t.campaigns.before(period(before, addDays(from, -1))),
-              isNumber: true,
-              cell: ({ name }) => <Amount of={earlier} name={name} />,
-            },
-          ];
-          const bars = daily.data.slice(days).map((row, index) => ({
-            name: day(row.from),
-            value: row.orders,
-            text: t.campaigns.orders(row.orders),
-            before: { value: daily.data[index]!.orders, text: t.campaigns.orders(daily.data[index]!.orders) },
-          }));
-          return (
-            <>
-              <Table caption={title} columns={columns} rows={MEASURES} />
-              <Chart caption={t.campaigns.chart} bars={bars} legend={t.campaigns.compared(days)} />
-            </>
-          );
-        }}
-      </Await>
-    </Section>
+          },
+          {
+            ...{ head: t.campaigns.before(period(before, addDays(from, -1))), isNumber: true },
+            cell: (name) => <Amount of={earlier} name={name} />,
+          },
+        ];
+        const pointOf = ({ orders }: SalesRow): { value: number; text: string } => ({
+          ...{ value: orders, text: t.campaigns.orders(orders) },
+        });
+        const bars = daily.data.slice(days).map((row, index) => {
+          return { name: day(row.from), ...pointOf(row), before: pointOf(daily.data[index]!) };
+        });
+        return (
+          <>
+            <Table caption={t.campaigns.effect} columns={columns} rows={[...MEASURES]} />
+            {days > 1 && <Chart caption={t.campaigns.chart} bars={bars} legend={t.campaigns.compared(days)} />}
+          </>
+        );
+      }}
+    </Await>
   );
 }
 
