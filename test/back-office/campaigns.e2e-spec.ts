@@ -152,7 +152,7 @@ describeInBrowser('Campaigns and rules in the back office', () => {
     await fill(dialog, { 'First day': inDays(19), 'Last day': inDays(19) });
     await next(dialog);
     await confirm(dialog);
-    await page.getByRole('heading', { name: 'Upcoming' }).waitFor();
+    await page.getByRole('heading', { name: 'Upcoming', exact: true }).waitFor();
     expect((await campaigns(shop)).map(({ rules }) => rules)).toEqual([{ release_days: 1 }, { release_days: 1 }]);
     await page.goto(`${service.url}/back-office/#/campaigns/${made.id}`);
     await page.route(`**/campaigns/${made.id}`, (route) =>
@@ -172,7 +172,7 @@ describeInBrowser('Campaigns and rules in the back office', () => {
     await dialog.getByText('The campaign has begun, is over or was ended meanwhile').waitFor();
     await page.unroute(`**/campaigns/${made.id}`);
     await dialog.getByRole('button', { name: 'Confirm' }).click();
-    await page.getByRole('heading', { name: 'Upcoming' }).waitFor();
+    await page.getByRole('heading', { name: 'Upcoming', exact: true }).waitFor();
     expect(await campaigns(shop)).toHaveLength(1);
   });
 
