@@ -36,14 +36,18 @@ export function Chart({ caption, bars, legend }: { caption: string; bars: Bar[];
     return () => watcher.disconnect();
   }, []);
   const tops = bars.map(({ base = 0, value, before }) => Math.max(base + value, before?.value ?? 0));
-  const most = roundUp(Math.max(...tops, 1) / 4) * 4;
+  // There is no half an order.
+  const areWhole = bars.every(({ value }) => Number.isInteger(value));
+  const part = roundUp(Math.max(...tops, 1) / 4);
+  const most = (areWhole ? Math.ceil(part) : part) * 4;
   const step = (width - LEFT) / Math.max(bars.length, 1);
   const y = (value: number): number => TOP + (HEIGHT - TOP - BOTTOM) * (1 - Math.max(value, 0) / most);
   const center = (index: number): number => LEFT + step * (index + 0.5);
   const highest = bars.reduce((top, bar, index) => (bar.value > bars[top]!.value ? index : top), 0);
   const every = Math.ceil(bars.length / Math.max(Math.floor((width - LEFT) / 64), 1));
-  const anchor = (x: number): 'start' | 'middle' | 'end' =>
-    x > width - 48 ? 'end' : x < LEFT + 32 ? 'start' : 'middle';
+  /** A text stays within the picture: half of it is about 4 pixels a letter. */
+  const anchor = (x: number, { length }: string): 'start' | 'middle' | 'end' =>
+    x + length * 4 > width ? 'end' : x - length * 4 < LEFT ? 'start' : 'middle';
   const chosen = at === undefined ? undefined : bars[at];
   const move = (index: number): void => point(Math.min(Math.max(index, 0), bars.length - 1));
   const pointAt = ({ offsetX }: { offsetX: number }): void => move(Math.floor((offsetX - LEFT) / step));
@@ -89,7 +93,7 @@ export function Chart({ caption, bars, legend }: { caption: string; bars: Bar[];
                 rx={Math.min(2, step / 4)}
               />
               {index % every === 0 && (
-                <text x={center(index)} y={HEIGHT - 6} text-anchor={anchor(center(index))}>
+                <text x={center(index)} y={HEIGHT - 6} text-anchor={anchor(center(index), name)}>
                   {name}
                 </text>
               )}
@@ -110,7 +114,7 @@ export function Chart({ caption, bars, legend }: { caption: string; bars: Bar[];
                   class="value"
                   x={center(index)}
                   y={y((bars[index].base ?? 0) + bars[index].value) - 6}
-                  text-anchor={anchor(center(index))}
+                  text-anchor={anchor(center(index), bars[index].text)}
                 >
                   {index !== highest && Math.abs(center(index) - center(highest)) < 90 ? '' : bars[index].text}
                 </text>

@@ -17,7 +17,8 @@ interface FieldProps {
   value?: string | undefined;
   hint?: ComponentChildren;
   type?: 'text' | 'password' | 'email' | 'url' | 'date' | 'datetime-local';
-  optional?: boolean;
+  /** `unsaid` where all fields of a form are optional. */
+  optional?: boolean | 'unsaid';
   inputMode?: 'numeric' | 'decimal';
   options?: [value: string, text: string][];
   suggestions?: string[];
@@ -31,7 +32,10 @@ interface FieldProps {
 export function Field(props: FieldProps): JSX.Element {
   const { name, label, value, hint, optional, options, suggestions, type, inputMode, min } = props;
   const id = useId();
-  const refusal = useContext(Refusal)[name];
+  // Of `rates.pix`, the service may name the whole: `/rates`.
+  const [member = name] = name.split('.');
+  const refusals = useContext(Refusal);
+  const refusal = refusals[name] ?? refusals[member];
   const shared = {
     id,
     name,
@@ -47,7 +51,7 @@ export function Field(props: FieldProps): JSX.Element {
   return (
     <p class="field">
       <label for={id}>
-        {label} {optional && <small>{t.optional}</small>}
+        {label} {optional === true && <small>{t.optional}</small>}
       </label>
       {options ? (
         <select {...shared} defaultValue={value}>
@@ -68,9 +72,24 @@ export function Field(props: FieldProps): JSX.Element {
         </datalist>
       )}
       <small id={`${id}-hint`} class={refusal ? 'refusal' : undefined}>
-        {refusal ?? hint} {refusal !== undefined && refusal === refusedTexts[name] && hint}
+        {refusal ?? hint} {refusal !== undefined && refusal === refusedTexts[member] && hint}
       </small>
     </p>
+  );
+}
+
+/** Fields that few people need. They are shown if one of them is refused. */
+export function More({ summary, children }: { summary: string; children: ComponentChildren }): JSX.Element {
+  const details = useRef<HTMLDetailsElement>(null);
+  const refusals = useContext(Refusal);
+  useEffect(() => {
+    if (details.current!.querySelector('[aria-invalid="true"]')) details.current!.open = true;
+  }, [refusals]);
+  return (
+    <details ref={details}>
+      <summary>{summary}</summary>
+      <div class="stack">{children}</div>
+    </details>
   );
 }
 
@@ -78,7 +97,7 @@ export function Field(props: FieldProps): JSX.Element {
 export function Choice(props: {
   name: string;
   legend: string;
-  options: [value: string, text: string, isChosen: boolean][];
+  options: [value: string, text: ComponentChildren, isChosen: boolean][];
 }): JSX.Element {
   const { name, legend, options } = props;
   const id = useId();

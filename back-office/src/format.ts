@@ -39,6 +39,7 @@ const compact = new Intl.NumberFormat(locale, { notation: 'compact', maximumFrac
 const formats = (timeZone?: string) => ({
   year: new Intl.DateTimeFormat('en', { year: 'numeric', timeZone }),
   date: new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', timeZone }),
+  weekday: new Intl.DateTimeFormat(locale, { weekday: 'short', timeZone }),
   time: new Intl.DateTimeFormat(locale, { timeStyle: 'short', timeZone }),
   long: new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'long', timeZone }),
   full: new Intl.DateTimeFormat(locale, { dateStyle: 'full', timeZone }),
@@ -74,6 +75,8 @@ function short(of: typeof ofDays, date: Date): string {
 export const day = (value: string): string => short(ofDays, new Date(value));
 export const instant = (value: string | Date): string =>
   `${short(ofInstants, new Date(value))}, ${ofInstants.time.format(new Date(value))}`;
+/** `14:00` */
+export const time = (value: string | Date): string => ofInstants.time.format(new Date(value));
 /** `terça-feira, 8 de dezembro de 2026` */
 export const fullDay = (value: string): string => ofDays.full.format(new Date(value));
 export const fullInstant = (value: string | Date): string => ofInstants.whole.format(new Date(value));
@@ -82,6 +85,11 @@ export function longDay(value: string): string {
   const isThisYear = value.slice(0, 4) === dayFromToday(0).slice(0, 4);
   return isThisYear ? ofDays.long.format(new Date(value)) : dayOnly.format(new Date(value));
 }
+/** `sex 28 nov – dom 30 nov` */
+export const period = (from: string, through: string): string =>
+  [...new Set([from, through])]
+    .map((value) => `${ofDays.weekday.format(new Date(value)).replace('.', '')} ${day(value)}`)
+    .join(' – ');
 const firstOf = (value: string): Date => new Date(`${value.slice(0, 7)}-01`);
 /** `nov 26` */
 export const month = (value: string): string =>
@@ -98,10 +106,12 @@ export function instantOf(text: string): string {
 }
 
 /** @returns the merchant's day of an instant, as `2026-11-26` */
-export const dayOf = (instant: Date): string => ofInstants.isoDay.format(instant);
+export const dayOf = (of: string | Date): string => ofInstants.isoDay.format(new Date(of));
 
 /** @returns the merchant's day that is this number of days from today */
 export const dayFromToday = (days: number): string => addDays(dayOf(now()), days);
+
+export const daysBetween = (from: string, to: string): number => (Date.parse(to) - Date.parse(from)) / 86_400_000;
 
 export function addDays(value: string, days: number): string {
   const date = new Date(value);
@@ -131,8 +141,12 @@ export function amountOf(text: string, member = 'amount'): string {
   const plain = text.replaceAll(/\s|R\$/g, '');
   const amount = /^(\d+|\d{1,3}(\.\d{3})+),\d+$/.test(plain) ? plain.replaceAll('.', '').replace(',', '.') : plain;
   if (/^\d+(\.\d{1,2})?$/.test(amount)) return amount;
-  const errors = [{ pointer: `/${member}`, detail: 'must be an amount' }];
-  const failure = { code: 'validation_failed', status: 400, detail: 'an amount is not valid', errors };
+  return refuse(member, 'must be an amount');
+}
+
+/** @throws CashbackError as the service does for a member that is not valid */
+export function refuse(member: string, detail: string): never {
+  const failure = { code: 'validation_failed', status: 400, detail, errors: [{ pointer: `/${member}`, detail }] };
   throw new CashbackError({ ...failure, retryable: false, next_action: 'fix_request' });
 }
 

@@ -125,6 +125,13 @@ export async function firstPage<P extends { data: unknown[] }>(list: List<P>): P
   throw new Error('a list has a page');
 }
 
+/** Reads a list to its end: only for those that are short. */
+export async function all<T>(list: AsyncIterable<T>): Promise<T[]> {
+  const rows: T[] = [];
+  for await (const row of list) rows.push(row);
+  return rows;
+}
+
 export interface Pages<T> {
   pages: T[][];
   isComplete: boolean;

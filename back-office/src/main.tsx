@@ -47,6 +47,10 @@ const VIEWS: Record<string, View> = {
     show: (session, [id = '', ...more]) => <Customer key={id} id={id} more={more} session={session} />,
   },
   order: { show: (session, [id = '']) => <Order key={id} id={id} session={session} /> },
+  campaigns: {
+    name: t.campaigns.title,
+    show: later(async () => (await import('./views/campaigns.js')).campaigns),
+  },
   list: { permissions: ['reports'], show: later(async () => (await import('./views/list.js')).listView) },
   sales: {
     name: t.sales.title,

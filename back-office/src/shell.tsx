@@ -71,9 +71,8 @@ function User({ session, leave }: { session: Session; leave: () => void }): JSX.
   const [isChanging, change] = useState(false);
   return (
     <>
-      <button class="round" popovertarget="user" aria-label={t.user(me.name)}>
-        {initials(me.name)}
-      </button>
+      {/* The letters are no text: a reader says the whole name. */}
+      <button class="round" popovertarget="user" aria-label={t.user(me.name)} data-text={initials(me.name)} />
       <div id="user" popover>
         <p>
           <strong>{me.name}</strong>

@@ -3,15 +3,8 @@ import fc from 'fast-check';
 import { EXAMPLE_RATES, QUOTE_EXAMPLES } from '../../test/support/quote-examples.js';
 import { DEFAULT_POLICY, type Policy } from '../merchants/policy.js';
 import { MAX_CENTS, parseMoney } from '../platform/values/money.js';
-import {
-  cashbackToReceive,
-  earnAmountProblem,
-  type OrderTotals,
-  type PaidOrder,
-  rateOf,
-  redeemableMaximum,
-  shareOf,
-} from './quote.js';
+import { cashbackToReceive, type OrderTotals, type PaidOrder, rateOf } from './earned.js';
+import { earnAmountProblem, redeemableMaximum, shareOf } from './quote.js';
 
 const aPolicy = (members: Partial<Policy> = {}): Policy => ({
   ...DEFAULT_POLICY,

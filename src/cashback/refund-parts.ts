@@ -1,6 +1,7 @@
 import { formatMoney } from '../platform/values/money.js';
 import { Problem } from '../platform/values/problem.js';
-import { eligibleTotal, type OrderTotals, shareOf } from './quote.js';
+import { eligibleTotal, type OrderTotals } from './earned.js';
+import { shareOf } from './quote.js';
 
 /** A completed order, with what earlier refunds did, in centavos. */
 export interface RefundedOrder extends OrderTotals {

@@ -1,5 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { type EarnedCashback, rateOf, type RedeemableMaximum, type Spendable } from '../cashback/quote.js';
+import { type EarnedCashback, rateOf } from '../cashback/earned.js';
+import { type RedeemableMaximum, type Spendable } from '../cashback/quote.js';
 import { expiresOn, type Validity } from '../cashback/validity.js';
 import { type Policy } from '../merchants/policy.js';
 import { ByDto, byOf } from '../platform/http/by.dto.js';

@@ -1,8 +1,7 @@
 import { Column, Entity, ForeignKey, Index } from 'typeorm';
+import { cashbackToReceive, type EarnedCashback } from '../cashback/earned.js';
 import {
-  cashbackToReceive,
   earnAmountProblem,
-  type EarnedCashback,
   redeemableMaximum,
   type RedeemableMaximum,
   refuseAboveMaximum,

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { BalancesService } from '../cashback/balances.service.js';
-import { earnAmountProblem, eligibleTotal } from '../cashback/quote.js';
+import { eligibleTotal } from '../cashback/earned.js';
+import { earnAmountProblem } from '../cashback/quote.js';
 import { differences, Replays } from '../cashback/replay.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import { type Shared, SharedStatements } from '../platform/database/shared.js';

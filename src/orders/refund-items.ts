@@ -1,4 +1,4 @@
-import { eligibleTotal } from '../cashback/quote.js';
+import { eligibleTotal } from '../cashback/earned.js';
 import { eligibleBounds, type RefundedOrder } from '../cashback/refund-parts.js';
 import { formatMoney, sumCents } from '../platform/values/money.js';
 import { type Fault, Problem, validationFailed } from '../platform/values/problem.js';

@@ -267,37 +267,4 @@ describeInBrowser('Reports in the back office', () => {
       expect(await tableOf(page, 'Por loja').locator('tbody tr').count()).toBe(2);
     });
   });
-
-  it('have the rules in words, with the dated ones that come', async () => {
-    await merchant.setVersion({ fromDay: '2099-11-27', throughDay: '2099-11-29' }, { earnRateBps: 1000 });
-    const page = await enter(finance, 'rules');
-    await page.getByText('An order earns 5% of what is paid without cashback.').waitFor();
-    await page.getByRole('heading', { name: 'Nov 27 2099 through Nov 29 2099' }).waitFor();
-    await page.getByText('An order earns 10% of what is paid without cashback.').waitFor();
-  });
-
-  it('say through which day a campaign runs, and which rules hold normally', async () => {
-    const shop = await aMerchant(service);
-    const [fromDay, throughDay] = [today(), addDays(today(), 2)];
-    const changes = { earnRateBps: 1000, earnRatesByPaymentMethod: { pix: 1200 }, releaseDays: 1 };
-    await shop.setVersion({ fromDay, throughDay }, changes);
-    // What is stored on its first day begins a minute later.
-    service.clock.skip(2 * 60_000);
-    const weekday = (locale: string): string =>
-      new Intl.DateTimeFormat(locale, { weekday: 'long', timeZone: 'UTC' }).format(new Date(throughDay));
-    const page = await enter(shop, 'rules');
-    await page.getByText(`A campaign runs through ${weekday('en-US')}, `).waitFor();
-    await page.getByText('An order earns 10% of what is paid without cashback.').waitFor();
-    expect(await page.locator('section', { hasText: 'Normally' }).locator('li').allInnerTexts()).toEqual([
-      'An order earns 5% of what is paid without cashback.',
-      'With Pix it earns 5%.',
-      'Cashback is available 8 days after completion.',
-    ]);
-    const brazilian = await enter(shop, 'rules', { language: 'pt-BR' });
-    await brazilian.getByText(`Há uma campanha até ${weekday('pt-BR')}, `).waitFor();
-    const normally = brazilian.locator('section', { hasText: 'Normalmente' }).locator('li');
-    expect((await normally.allInnerTexts()).map(plain)).toContain(
-      plain('Um pedido ganha 5% do que é pago sem cashback.'),
-    );
-  });
 });

@@ -50,7 +50,7 @@ describeInBrowser('Webhooks in the back office', () => {
 
     dialog = await openDialog(page, 'Delete');
     await confirm(dialog);
-    await page.getByText('Nothing here.').first().waitFor();
+    await page.getByText('No system gets events yet.').waitFor();
     expect(await endpoints()).toEqual([]);
   });
 
@@ -96,6 +96,32 @@ describeInBrowser('Webhooks in the back office', () => {
     await dialog.getByLabel('Since').fill('2099-01-01T00:00');
     await dialog.getByRole('button', { name: 'Continue' }).click();
     await dialog.getByText('Those before the time that you chose will not be sent any more.').waitFor();
+  });
+
+  it('have a picture of the last day by hour: what was delivered, and what waits', async () => {
+    const shop = await aMerchant(service);
+    await shop.create();
+    await deliver(service);
+    receiver.answer = answerWith(204);
+    await shop.post<Endpoint>('/webhook-endpoints', { url: `${receiver.url}/picture`, types: ['order.created'] });
+    await shop.create();
+    await deliver(service);
+    receiver.answer = answerWith(500);
+    await shop.create();
+    await shop.create();
+    await deliver(service);
+    receiver.answer = answerWith(204);
+    const page = await enter(shop, 'webhooks');
+    const picture = page.getByRole('region', { name: `${receiver.url}/picture` }).getByRole('figure');
+    const hours = picture.getByRole('row');
+    await hours.first().waitFor({ state: 'attached' });
+    expect(await hours.count()).toBe(24);
+    const texts = (await hours.allTextContents()).join(' ');
+    // An endpoint does not get what happened before it was added.
+    expect(texts.match(/\d+ delivered/g)).toEqual(['1 delivered']);
+    expect((texts.match(/\d+ waiting/g) ?? []).reduce((sum, text) => sum + parseInt(text, 10), 0)).toBe(2);
+    await picture.getByRole('group').press('End');
+    expect(await picture.getByRole('status').innerText()).toContain(':');
   });
 
   it('have a feed with the newest events first, of one type if that is chosen, and each as JSON', async () => {

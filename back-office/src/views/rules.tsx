@@ -1,45 +1,19 @@
-import type { Policy } from '@cashback/client';
+import type { CurrentPolicy, Policy, PolicyVersion, RulesSet } from '@cashback/client';
 import type { JSX } from 'preact';
-import { day, money, percent, t, fullDay } from '../format.js';
-import { useLoad } from '../hooks.js';
-import { cashback } from '../session.js';
-import { Await, Heading } from '../ui.js';
+import { Action, Field } from '../form.js';
+import { fullDay, percent, period, t } from '../format.js';
+import { address, all, type Paged, useLoad } from '../hooks.js';
+import { changedRules, changes, isOperators, RuleFields, Sentences } from '../rules.js';
+import { cashback, type Session } from '../session.js';
+import { type Column, PagedTable, Table } from '../table.js';
+import { Await, by, Heading, InputError, Section, When } from '../ui.js';
 
-/** Each rule that is set, as a sentence. */
-const sentences = (rules: Partial<Policy>): string[] =>
-  [
-    rules.earn_rate && t.rules.earnRate(percent(rules.earn_rate)),
-    ...Object.entries(rules.earn_rates_by_payment_method ?? {}).map(([id, rate]) =>
-      t.rules.earnRateOf(t.paymentMethod[id] ?? id, percent(rate)),
-    ),
-    rules.earn_minimum_total &&
-      rules.earn_minimum_total !== '0.00' &&
-      t.rules.earnMinimum(money(rules.earn_minimum_total)),
-    rules.earn_maximum && t.rules.earnMaximum(money(rules.earn_maximum)),
-    rules.earn_rate_maximum && t.rules.earnRateMaximum(percent(rules.earn_rate_maximum)),
-    rules.redeem_share && t.rules.redeemShare(percent(rules.redeem_share)),
-    rules.redeem_minimum_total &&
-      rules.redeem_minimum_total !== '0.00' &&
-      t.rules.redeemMinimumTotal(money(rules.redeem_minimum_total)),
-    rules.redeem_minimum && rules.redeem_minimum !== '0.00' && t.rules.redeemMinimum(money(rules.redeem_minimum)),
-    rules.release_days !== undefined && t.rules.releaseDays(rules.release_days),
-    rules.validity_days !== undefined && t.rules.validityDays(rules.validity_days),
-    rules.order_ttl_minutes !== undefined && t.rules.orderTtl(rules.order_ttl_minutes),
-    rules.grant_maximum && t.rules.grantMaximum(money(rules.grant_maximum)),
-    rules.grant_daily_maximum && t.rules.grantDailyMaximum(money(rules.grant_daily_maximum)),
-    rules.time_zone && t.rules.timeZone(rules.time_zone),
-  ].filter((sentence) => typeof sentence === 'string');
-
-const Sentences = ({ of }: { of: Partial<Policy> }): JSX.Element => (
-  <ul>
-    {sentences(of).map((sentence) => (
-      <li key={sentence}>{sentence}</li>
-    ))}
-  </ul>
-);
+/** Some of the rules: those of the operator, or all others. */
+const only = (rules: Policy, ofOperator: boolean): RulesSet =>
+  Object.fromEntries(Object.entries(rules).filter(([name]) => isOperators(name) === ofOperator));
 
 /** The rules without the campaign, as far as they differ; a method that only the campaign has earns the base rate. */
-function normally(base: Policy, rules: Policy): Partial<Policy> {
+function normally(base: Policy, rules: Policy): RulesSet {
   const methods = Object.keys(rules.earn_rates_by_payment_method);
   const rates = Object.fromEntries(methods.map((id) => [id, base.earn_rate]));
   const all = { ...base, earn_rates_by_payment_method: { ...rates, ...base.earn_rates_by_payment_method } };
@@ -48,31 +22,24 @@ function normally(base: Policy, rules: Policy): Partial<Policy> {
   return Object.fromEntries(Object.entries(all).filter(differs));
 }
 
-export function Rules(): JSX.Element {
+function Rules({ session }: { session: Session }): JSX.Element {
   const policy = useLoad((signal) => cashback.policy.get({ signal }), []);
   return (
     <>
-      <Heading title={t.rules.title} />
-      <p class="soft">{t.rules.text}</p>
+      <div class="head">
+        <div>
+          <Heading title={t.rules.title} />
+          <p class="soft">{t.rules.text}</p>
+        </div>
+        {policy.data && session.can('rules') && <Change policy={policy.data} onDone={policy.reload} />}
+      </div>
       <Await of={policy} lines={10}>
-        {({ upcoming, campaign, base, ...rules }) => (
+        {(rules) => (
           <>
-            {campaign && <p>{t.rules.campaign(fullDay(campaign.through))}</p>}
-            <Sentences of={rules} />
-            {campaign && (
-              <section>
-                <h2>{t.rules.base}</h2>
-                <Sentences of={normally(base, rules)} />
-              </section>
-            )}
-            <h2>{t.rules.upcoming}</h2>
-            {upcoming.length === 0 && <p class="soft">{t.nothing}</p>}
-            {upcoming.map(({ id, name, from, through, rules: ofDays }) => (
-              <section key={id}>
-                <h3>{t.rules.period(name, day(from), day(through))}</h3>
-                <Sentences of={ofDays as Partial<Policy>} />
-              </section>
-            ))}
+            <Now of={rules} />
+            <Section title={t.rules.history}>
+              <PagedTable caption={t.rules.history} columns={versionColumns} list={versions} on={[rules.version]} />
+            </Section>
           </>
         )}
       </Await>
@@ -80,4 +47,128 @@ export function Rules(): JSX.Element {
   );
 }
 
-export const rules = (): JSX.Element => <Rules />;
+/** What holds and why, with what holds otherwise beside it. */
+function Now({ of }: { of: CurrentPolicy }): JSX.Element {
+  const { version: _, upcoming, campaign, base, ...rules } = of;
+  const [next] = upcoming;
+  return (
+    <div class="columns">
+      <section class="card" aria-labelledby="now">
+        <h2 id="now">{campaign ? t.rules.inCampaign : t.rules.now}</h2>
+        {campaign && (
+          <p>
+            <a href={address(`campaigns/${campaign.id}`)}>{campaign.name}</a>{' '}
+            {t.rules.through(fullDay(campaign.through))}
+          </p>
+        )}
+        <Sentences of={only(rules, false)} />
+        {!campaign && (
+          <p class="soft">
+            {t.rules.noCampaign}{' '}
+            {next && (
+              <>
+                {t.rules.next} <a href={address(`campaigns/${next.id}`)}>{next.name}</a>{' '}
+                {`(${period(next.from, next.through)})`}
+              </>
+            )}
+          </p>
+        )}
+      </section>
+      <div class="stack">
+        {campaign && (
+          <section class="card" aria-labelledby="base">
+            <h2 id="base">{t.rules.base}</h2>
+            <Sentences of={normally(base, rules)} />
+            <p class="soft">{t.rules.same}</p>
+          </section>
+        )}
+        <section class="card" aria-labelledby="operators">
+          <h2 id="operators">{t.rules.operators}</h2>
+          <Sentences of={only(rules, true)} />
+          <p class="soft">{t.rules.ceilings(percent(rules.earn_rate_ceiling), percent(rules.redeem_share_ceiling))}</p>
+        </section>
+      </div>
+    </div>
+  );
+}
+
+function Change({ policy, onDone }: { policy: CurrentPolicy; onDone: () => void }): JSX.Element {
+  const { base, version } = policy;
+  return (
+    <Action
+      label={t.rules.change}
+      isPrimary
+      onDone={onDone}
+      preview={(values) => {
+        const changed = changedRules(values, base);
+        if (Object.keys(changed).length === 0) throw new InputError(t.rules.nothing);
+        return (
+          <>
+            <Table caption={t.rules.changes} columns={changeColumns} rows={changes(base, changed)} />
+            {policy.campaign && <p class="warning">{t.rules.later(fullDay(policy.campaign.through))}</p>}
+          </>
+        );
+      }}
+      work={async ({ reason = '', ...values }) => {
+        const body = { reason, ...changedRules(values, base) };
+        await cashback.policy.change(body, { ifMatch: version }).catch((error: unknown) => {
+          // The fields that nobody touched show what somebody else has changed.
+          onDone();
+          throw error;
+        });
+      }}
+    >
+      <Field name="reason" label={t.field.reason} hint={t.rules.reasonHint} />
+      <RuleFields rules={base} policy={base} />
+    </Action>
+  );
+}
+
+const changeColumns: Column<[name: string, before: string, after: string]>[] = [
+  { head: t.rules.rule, cell: ([name]) => name, isLead: true },
+  { head: t.rules.before, cell: ([, before]) => before },
+  { head: t.rules.after, cell: ([, , after]) => after, isLead: true },
+];
+
+/** A version with the rules that the one before it had; none before the first. */
+interface Versioned extends PolicyVersion {
+  before: RulesSet | undefined;
+}
+
+/** A merchant has few versions, and what a rule was before can be in any earlier one, so they are read together. */
+const versions = (signal: AbortSignal): Paged<Versioned> => ({
+  async *pages() {
+    const found = await all(cashback.policy.history({ limit: 100 }, { signal }));
+    let rules: RulesSet | undefined;
+    const data = found.reverse().map((version) => {
+      const before = rules;
+      rules = { ...rules, ...version.changes };
+      return { ...version, before };
+    });
+    yield { data: data.reverse(), next_cursor: null };
+  },
+});
+
+const versionColumns: Column<Versioned>[] = [
+  { head: t.rules.since, cell: ({ since }) => <When at={since} />, isLead: true },
+  { head: t.field.by, cell: (version) => by(version.by), isLead: true },
+  { head: t.field.reason, cell: ({ reason }) => reason ?? '–' },
+  {
+    head: t.rules.changes,
+    cell: ({ before, changes: after }) =>
+      before === undefined ? (
+        <details>
+          <summary>{t.rules.first}</summary>
+          <Sentences of={after} />
+        </details>
+      ) : (
+        <ul>
+          {changes(before, after).map(([name, old, next]) => (
+            <li key={name}>{t.rules.changed(name, old, next)}</li>
+          ))}
+        </ul>
+      ),
+  },
+];
+
+export const rules = (session: Session): JSX.Element => <Rules session={session} />;

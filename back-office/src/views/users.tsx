@@ -1,37 +1,84 @@
 import type { Permission, User } from '@cashback/client';
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import { Action, ActionDialog, Choice, Field } from '../form.js';
 import { count, instant, t } from '../format.js';
 import { cashback, type Session } from '../session.js';
-import { Heading } from '../ui.js';
-import { Action, Choice, Field } from '../form.js';
 import { type Column, PagedTable } from '../table.js';
+import { Badge, Heading, Once, When } from '../ui.js';
+
+/** What is usual, and what takes something from customers, decides for all of them, or lets others in. */
+const GROUPS = {
+  usual: ['sell', 'refund', 'grants', 'customers', 'reports'],
+  careful: ['debits', 'late_sales', 'rules', 'events', 'privacy', 'users'],
+} as const satisfies Record<string, Permission[]>;
+
+/** The roles of docs/roles.md. */
+const ROLES = {
+  till: ['sell', 'refund'],
+  support: ['refund', 'grants', 'customers', 'reports'],
+  finance: ['reports'],
+  marketing: ['rules', 'grants', 'reports'],
+  owner: [...GROUPS.usual, ...GROUPS.careful],
+} as const satisfies Record<string, Permission[]>;
+type Role = keyof typeof ROLES;
+const ROLE_ENTRIES = Object.entries(ROLES) as [Role, Permission[]][];
+
+/** @returns the role that has the most of what a user may do, and at most two permissions less */
+function roleOf(permissions: Permission[]): [name: string | undefined, more: Permission[]] {
+  const moreThan = (role: Permission[]): Permission[] => permissions.filter((name) => !role.includes(name));
+  const [best] = ROLE_ENTRIES.filter(
+    ([, role]) =>
+      role.every((name) => permissions.includes(name)) && moreThan(role).length <= (role.length > 1 ? 2 : 0),
+  ).sort(([, one], [, other]) => other.length - one.length);
+  return best ? [t.users.role[best[0]], moreThan(best[1])] : [undefined, permissions];
+}
+
+function May({ permissions }: { permissions: Permission[] }): JSX.Element {
+  const [role, more] = roleOf(permissions);
+  const names = more.map((name) => t.permission[name]).join(', ');
+  return role === undefined ? (
+    <>{names}</>
+  ) : (
+    <>
+      {role} {names && <small>{t.users.and(names)}</small>}
+    </>
+  );
+}
+
+function Status({ of: { disabled, locked_out_until } }: { of: User }): JSX.Element {
+  if (disabled) return <Badge tone="off" text={t.users.disabled} />;
+  if (locked_out_until === null) return <Badge tone="good" text={t.users.active} />;
+  return (
+    <>
+      <Badge tone="wait" text={t.users.lockedOut} />
+      <small>{t.users.until(instant(locked_out_until))}</small>
+    </>
+  );
+}
 
 export function Users({ session }: { session: Session }): JSX.Element {
   const [version, changed] = useState(0);
-  const onChange = (): void => changed(version + 1);
+  /** The dialogs that have been opened to create users, one after the other; null if none is open. */
+  const [creating, create] = useState<number | null>(null);
+  const onChange = (): void => changed((n) => n + 1);
   const columns: Column<User>[] = [
     {
       head: t.users.name,
-      cell: ({ name, email }) => [
-        name,
-        <small key="email" class="email">
-          {email}
-        </small>,
-      ],
+      isLead: true,
+      cell: ({ name, email }) => (
+        <>
+          {name} <small>{email}</small>
+        </>
+      ),
     },
-    { head: t.users.permissions, cell: ({ permissions }) => permissions.map((name) => t.permission[name]).join(', ') },
-    { head: t.users.lastLogin, cell: (user) => (user.last_login_at ? instant(user.last_login_at) : t.webhooks.never) },
-    { head: t.users.sessions, cell: ({ sessions }) => count(sessions), isNumber: true },
+    { head: t.users.may, cell: ({ permissions }) => <May permissions={permissions} /> },
     {
-      head: t.field.status,
-      cell: (user) =>
-        user.disabled
-          ? t.users.disabled
-          : user.locked_out_until
-            ? t.users.lockedOut(instant(user.locked_out_until))
-            : t.users.active,
+      head: t.users.lastLogin,
+      cell: (user) => (user.last_login_at ? <When at={user.last_login_at} /> : t.webhooks.never),
     },
+    { head: t.users.sessions, cell: ({ sessions }) => (sessions === 0 ? '–' : count(sessions)), isNumber: true },
+    { head: t.field.status, cell: (user) => <Status of={user} />, isLead: true },
     {
       head: t.users.actions,
       isActions: true,
@@ -40,22 +87,44 @@ export function Users({ session }: { session: Session }): JSX.Element {
   ];
   return (
     <>
-      <Heading title={t.users.title} />
-      <p class="buttons">
-        <Action
+      <div class="head">
+        <div>
+          <Heading title={t.users.title} />
+          <p class="soft">{t.users.text}</p>
+        </div>
+        <button class="primary" onClick={() => create(1)}>
+          {t.users.create}
+        </button>
+      </div>
+      {creating !== null && (
+        <ActionDialog
+          key={creating}
           label={t.users.create}
+          onClose={() => create(null)}
           onDone={onChange}
-          work={async ({ name = '', email = '', permissions }) =>
-            passwordText(
-              (await cashback.users.create({ name, email, permissions: permissionsOf(permissions) })).password,
-            )
-          }
+          work={async ({ name = '', email = '', permissions }) => {
+            const { password } = await cashback.users.create({ name, email, permissions: listOf(permissions) });
+            const another = (): void => {
+              onChange();
+              create(creating + 1);
+            };
+            return (
+              <>
+                <Once text={t.users.passwordOnce(name)} value={password} />
+                <p>
+                  <button type="button" onClick={another}>
+                    {t.users.another}
+                  </button>
+                </p>
+              </>
+            );
+          }}
         >
           <Field name="name" label={t.users.name} hint={t.users.nameHint} />
           <Field name="email" label={t.login.email} type="email" />
-          <Permissions session={session} has={['sell']} />
-        </Action>
-      </p>
+          <Permissions session={session} has={[]} />
+        </ActionDialog>
+      )}
       <PagedTable
         caption={t.users.title}
         columns={columns}
@@ -66,32 +135,62 @@ export function Users({ session }: { session: Session }): JSX.Element {
   );
 }
 
-const permissionsOf = (text = ''): Permission[] => text.split(' ').filter((name) => name !== '') as Permission[];
+const listOf = (text = ''): Permission[] => text.split(' ').filter((name) => name !== '') as Permission[];
 
-const passwordText = (password: string): JSX.Element => (
-  <p>
-    {t.users.passwordOnce} <code>{password}</code>
-  </p>
-);
+/** What is ticked at first, of what role, and how many times one was chosen. */
+interface Ticked {
+  ticked: Permission[];
+  times: number;
+  at?: Role;
+}
 
-/** Nobody can give what they do not have. */
-const Permissions = ({ session, has }: { session: Session; has: Permission[] }): JSX.Element => (
-  <Choice
-    name="permissions"
-    legend={t.users.permissions}
-    options={session.me.permissions.map((name) => [name, t.permission[name], has.includes(name)])}
-  />
-);
+/** Boxes in two groups, and roles that tick some of them. Nobody can give what they do not have. */
+function Permissions({ session, has }: { session: Session; has: Permission[] }): JSX.Element {
+  const [{ ticked, times, at }, tick] = useState<Ticked>({ ticked: has, times: 0 });
+  const roles = ROLE_ENTRIES.filter(([, role]) => role.every(session.can));
+  return (
+    <div class="stack" onInput={() => tick({ ticked, times })}>
+      <fieldset class="field">
+        <legend>{t.users.roles}</legend>
+        <p class="buttons">
+          {roles.map(([name, role]) => (
+            <button
+              key={name}
+              type="button"
+              class="chip"
+              aria-pressed={name === at}
+              onClick={() => tick({ ticked: role, times: times + 1, at: name })}
+            >
+              {t.users.role[name]}
+            </button>
+          ))}
+        </p>
+      </fieldset>
+      {Object.entries(GROUPS).map(([group, names]) => {
+        const own = names.filter(session.can);
+        return (
+          own.length > 0 && (
+            <Choice
+              key={`${group} ${times}`}
+              name="permissions"
+              legend={t.users.group[group as keyof typeof GROUPS]}
+              options={own.map((name) => [
+                name,
+                <span key={name}>
+                  {t.permission[name]} <small>{t.users.hint[name]}</small>
+                </span>,
+                ticked.includes(name),
+              ])}
+            />
+          )
+        );
+      })}
+    </div>
+  );
+}
 
-function Operations({
-  user,
-  session,
-  onChange,
-}: {
-  user: User;
-  session: Session;
-  onChange: () => void;
-}): JSX.Element | null {
+function Operations(props: { user: User; session: Session; onChange: () => void }): JSX.Element {
+  const { user, session, onChange } = props;
   const { id, name, permissions, disabled } = user;
   if (id === session.me.user_id) return <small>{t.users.you}</small>;
   // The service refuses to change a user who may do more.
@@ -103,12 +202,22 @@ function Operations({
         title={t.users.changeOf(name)}
         onDone={onChange}
         work={async (values) => {
-          const next = { name: values.name ?? '', permissions: permissionsOf(values.permissions), disabled };
+          const next = { name: values.name ?? '', permissions: listOf(values.permissions), disabled };
           await cashback.users.change(id, next);
         }}
       >
         <Field name="name" label={t.users.name} value={name} />
         <Permissions session={session} has={permissions} />
+      </Action>
+      <Action
+        label={t.users.password}
+        title={t.users.passwordOf(name)}
+        onDone={onChange}
+        work={async () => (
+          <Once text={t.users.passwordOnce(name)} value={(await cashback.users.renewPassword(id)).password} />
+        )}
+      >
+        <p>{t.users.passwordText}</p>
       </Action>
       <Action
         label={disabled ? t.users.enable : t.users.disable}
@@ -118,14 +227,6 @@ function Operations({
         work={async () => void (await cashback.users.change(id, { name, permissions, disabled: !disabled }))}
       >
         <p>{disabled ? t.users.enableText : t.users.disableText}</p>
-      </Action>
-      <Action
-        label={t.users.password}
-        title={t.users.passwordOf(name)}
-        onDone={onChange}
-        work={async () => passwordText((await cashback.users.renewPassword(id)).password)}
-      >
-        <p>{t.users.passwordText}</p>
       </Action>
     </span>
   );

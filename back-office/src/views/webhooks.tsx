@@ -1,12 +1,14 @@
 import type { Event, EventType, WebhookAttempt, WebhookEndpoint } from '@cashback/client';
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { count, documentText, instant, instantOf, t } from '../format.js';
+import { Chart } from '../chart.js';
+import { now } from '../clock.js';
+import { count, documentText, instant, instantOf, t, time } from '../format.js';
 import { firstPage, type Loaded, type Paged, useLoad } from '../hooks.js';
 import { cashback, type Session } from '../session.js';
 import { Action, Choice, Field, LATEST } from '../form.js';
 import { type Column, PagedTable, Table } from '../table.js';
-import { Await, by, Facts, Section, Heading } from '../ui.js';
+import { Await, Badge, by, Empty, Facts, Heading, Once, Section, When } from '../ui.js';
 
 /** @param range the first and the last number of events; without it, all there is about webhooks */
 export function Webhooks({ range }: { range: string[] }): JSX.Element {
@@ -16,26 +18,37 @@ export function Webhooks({ range }: { range: string[] }): JSX.Element {
 
 function Overview(): JSX.Element {
   const endpoints = useLoad((signal) => cashback.webhookEndpoints.list({ signal }), []);
+  const recent = useLoad(lastDay, []);
+  const refresh = (): void => {
+    endpoints.reload();
+    recent.reload();
+  };
   return (
     <>
-      <Heading title={t.webhooks.title} />
+      <div class="head">
+        <div>
+          <Heading title={t.webhooks.title} />
+          <p class="soft">{t.webhooks.text}</p>
+        </div>
+        <p class="buttons">
+          <button onClick={refresh}>{t.action.refresh}</button>
+          <Action
+            label={t.webhooks.create}
+            isPrimary
+            onDone={refresh}
+            work={async (values) => secretText((await cashback.webhookEndpoints.create(requestOf(values))).secret)}
+          >
+            <EndpointFields />
+          </Action>
+        </p>
+      </div>
       <Await of={endpoints}>
         {({ data }) => (
           <>
-            {data.length === 0 && <p class="soft">{t.nothing}</p>}
+            {data.length === 0 && <Empty>{t.webhooks.none}</Empty>}
             {data.map((endpoint) => (
-              <Endpoint key={endpoint.id} endpoint={endpoint} onChange={endpoints.reload} />
+              <Endpoint key={endpoint.id} endpoint={endpoint} recent={recent} onChange={refresh} />
             ))}
-            <p class="buttons">
-              <Action
-                label={t.webhooks.create}
-                onDone={endpoints.reload}
-                work={async (values) => secretText((await cashback.webhookEndpoints.create(requestOf(values))).secret)}
-              >
-                <EndpointFields />
-              </Action>
-              <button onClick={endpoints.reload}>{t.action.refresh}</button>
-            </p>
           </>
         )}
       </Await>
@@ -44,11 +57,56 @@ function Overview(): JSX.Element {
   );
 }
 
-const secretText = (secret: string): JSX.Element => (
-  <p>
-    {t.webhooks.secretOnce} <code>{secret}</code>
-  </p>
-);
+/** The events of 24 hours; of more than these, the newest. */
+const MOST = 1000;
+const HOUR_MS = 3_600_000;
+
+interface Recent {
+  events: Event[];
+  /** The beginnings of the hours. */
+  hours: number[];
+  isPartial: boolean;
+}
+
+async function lastDay(signal: AbortSignal): Promise<Recent> {
+  const end = Math.floor(now().getTime() / HOUR_MS) * HOUR_MS;
+  const hours = Array.from({ length: 24 }, (_, index) => end - (23 - index) * HOUR_MS);
+  const list = cashback.events.list;
+  const [first, last] = await Promise.all([
+    firstPage(list({ from: new Date(hours[0]!).toISOString(), limit: 1 }, { signal })),
+    firstPage(list({ last: 1 }, { signal })),
+  ]);
+  const [from, to] = [first.data[0]?.sequence ?? Infinity, last.data[0]?.sequence ?? 0];
+  const after = Math.max(from - 1, to - MOST);
+  const events: Event[] = [];
+  if (from <= to)
+    for await (const { data } of list({ after, limit: 100 }, { signal }).pages()) {
+      events.push(...data);
+      if (events.length >= MOST) break;
+    }
+  return { events, hours, isPartial: after >= from };
+}
+
+/** The service keeps no attempts: what is older than the oldest event that waits was delivered. */
+function Hours({ endpoint, recent }: { endpoint: WebhookEndpoint; recent: Recent }): JSX.Element {
+  const { types, oldest_waiting_at: oldest, created_at: created } = endpoint;
+  const own = recent.events.filter(({ type }) => types?.includes(type) ?? true);
+  const bars = recent.hours.map((hour) => {
+    const all = own.filter(({ timestamp }) => Math.floor(Date.parse(timestamp) / HOUR_MS) * HOUR_MS === hour);
+    const waits = ({ timestamp }: Event): boolean => oldest !== null && timestamp >= oldest;
+    const waiting = all.filter(waits).length;
+    const delivered = all.filter((event) => !waits(event) && event.timestamp >= created).length;
+    const texts = [delivered > 0 && t.webhooks.delivered(delivered), waiting > 0 && t.webhooks.waiting(waiting)];
+    return {
+      ...{ name: time(new Date(hour)), value: delivered + waiting, text: texts.filter(Boolean).join(', ') || '0' },
+      ...(waiting > 0 && { tone: 'down' as const }),
+    };
+  });
+  const legend = recent.isPartial ? `${t.webhooks.legend} ${t.webhooks.partial(count(MOST))}` : t.webhooks.legend;
+  return <Chart caption={t.webhooks.hours} bars={bars} legend={legend} />;
+}
+
+const secretText = (secret: string): JSX.Element => <Once text={t.webhooks.secretOnce} value={secret} />;
 
 const requestOf = ({
   url = '',
@@ -76,42 +134,49 @@ const EndpointFields = ({ of }: { of?: WebhookEndpoint }): JSX.Element => (
   </>
 );
 
-function Endpoint({ endpoint, onChange }: { endpoint: WebhookEndpoint; onChange: () => void }): JSX.Element {
+function Endpoint(props: { endpoint: WebhookEndpoint; recent: Loaded<Recent>; onChange: () => void }): JSX.Element {
+  const { endpoint, recent, onChange } = props;
   const { id, url, status, behind, failures, last_attempt, next_attempt_at, oldest_waiting_at, types, batch } =
     endpoint;
   const api = cashback.webhookEndpoints;
+  const tone = status === 'disabled' ? 'off' : failures > 0 ? 'wait' : 'good';
   return (
-    <section class="endpoint" aria-label={url}>
-      <h2>
-        {url} <span class={`badge ${status}`}>{t.webhooks.status[status]}</span>
+    <section class="card" aria-label={url}>
+      <h2 class="address">
+        {url} <Badge tone={tone} text={t.webhooks.status[status]} />
       </h2>
-      <Facts
-        of={[
-          [
-            t.webhooks.behind,
-            count(behind),
-            types && <small>{t.webhooks.behindAll}</small>,
-            oldest_waiting_at && <small>{t.webhooks.since(instant(oldest_waiting_at))}</small>,
-          ],
-          [
-            t.webhooks.failures,
-            count(failures),
-            next_attempt_at && <small>{t.webhooks.nextAttempt(instant(next_attempt_at))}</small>,
-          ],
-          [
-            t.webhooks.lastAttempt,
-            last_attempt
-              ? `${instant(last_attempt.at)}: ${last_attempt.status ?? last_attempt.error ?? '–'}`
-              : t.webhooks.never,
-            last_attempt?.response && <small>{last_attempt.response}</small>,
-          ],
-          [
-            t.webhooks.types,
-            types?.map((type) => t.eventType[type]).join(', ') ?? t.webhooks.allTypes,
-            batch > 1 && <small>{t.webhooks.batchOf(batch)}</small>,
-          ],
-        ]}
-      />
+      <div class="columns">
+        <Facts
+          of={[
+            [
+              t.webhooks.behind,
+              count(behind),
+              types && <small>{t.webhooks.behindAll}</small>,
+              oldest_waiting_at && <small>{t.webhooks.since(instant(oldest_waiting_at))}</small>,
+            ],
+            [
+              t.webhooks.failures,
+              count(failures),
+              next_attempt_at && <small>{t.webhooks.nextAttempt(instant(next_attempt_at))}</small>,
+            ],
+            [
+              t.webhooks.lastAttempt,
+              last_attempt
+                ? `${instant(last_attempt.at)}: ${last_attempt.status ?? last_attempt.error ?? '–'}`
+                : t.webhooks.never,
+              last_attempt?.response && <small>{last_attempt.response}</small>,
+            ],
+            [
+              t.webhooks.types,
+              types?.map((type) => t.eventType[type]).join(', ') ?? t.webhooks.allTypes,
+              batch > 1 && <small>{t.webhooks.batchOf(batch)}</small>,
+            ],
+          ]}
+        />
+        <Await of={recent} lines={8}>
+          {(data) => <Hours endpoint={endpoint} recent={data} />}
+        </Await>
+      </div>
       <p class="buttons">
         <Action label={t.webhooks.ping} of={url} onDone={onChange} work={async () => pingText(await api.ping(id))}>
           <p>{t.webhooks.pingText}</p>
@@ -190,9 +255,9 @@ const Subject = ({ of }: { of: Event['data'] }): JSX.Element =>
   );
 
 const eventColumns: Column<Event>[] = [
-  { head: t.field.date, cell: ({ timestamp }) => instant(timestamp) },
+  { head: t.field.date, cell: ({ timestamp }) => <When at={timestamp} /> },
   { head: t.webhooks.sequence, cell: ({ sequence }) => sequence, isNumber: true },
-  { head: t.webhooks.type, cell: ({ type }) => t.eventType[type] ?? type },
+  { head: t.webhooks.type, cell: ({ type }) => t.eventType[type] ?? type, isLead: true },
   { head: t.webhooks.of, cell: ({ data }) => <Subject of={data} /> },
   { head: t.field.by, cell: (event) => by(event.by) },
   {
@@ -225,7 +290,7 @@ function Feed(): JSX.Element {
   );
   return (
     <Section title={t.webhooks.feed}>
-      <form class="find" onSubmit={(event) => event.preventDefault()}>
+      <form class="bar" onSubmit={(event) => event.preventDefault()}>
         <label for="type">{t.webhooks.type}</label>
         <select id="type" onChange={({ currentTarget }) => setType(currentTarget.value)}>
           <option value="">{t.webhooks.allTypes}</option>
@@ -249,7 +314,14 @@ function Feed(): JSX.Element {
         </button>
       </form>
       <Await of={feed} lines={6}>
-        {({ data }) => <Table caption={t.webhooks.feed} columns={eventColumns} rows={[...data].reverse()} />}
+        {({ data }) => (
+          <Table
+            caption={t.webhooks.feed}
+            columns={eventColumns}
+            rows={[...data].reverse()}
+            empty={t.webhooks.noEvents}
+          />
+        )}
       </Await>
     </Section>
   );
@@ -270,7 +342,7 @@ const eventsOf = (first: number, last: number, signal: AbortSignal): Paged<Event
 
 const Range = ({ first, last }: { first: number; last: number }): JSX.Element => (
   <>
-    <h1>{t.webhooks.range(count(first), count(last))}</h1>
+    <Heading title={t.webhooks.range(count(first), count(last))} />
     <PagedTable
       caption={t.webhooks.feed}
       columns={eventColumns}

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import { cashbackToReceive, earnAmountProblem, redeemableMaximum } from '../../cashback/quote.js';
+import { cashbackToReceive } from '../../cashback/earned.js';
+import { earnAmountProblem, redeemableMaximum } from '../../cashback/quote.js';
 import { validityOf } from '../../cashback/validity.js';
 import { type WalletSums } from '../../cashback/wallet-sums.js';
 import { type CustomerChange } from '../../orders/customer-change.entity.js';
