@@ -66,10 +66,10 @@ export const count = (value: number): string => wholeNumber.format(value);
 export const rough = (value: number): string => compact.format(value);
 
 /** `31 out`, and `31 out 2025` in another year than this one. */
-function short(of: typeof ofDays, date: Date): string {
+function short(of: typeof ofDays, date: Date, hasYear = false): string {
   const parts = of.date.formatToParts(date).filter(({ type }) => type === 'day' || type === 'month');
   const year = of.year.format(date);
-  const isThisYear = year === dayFromToday(0).slice(0, 4);
+  const isThisYear = !hasYear && year === dayFromToday(0).slice(0, 4);
   return [...parts.map(({ value }) => value.replace('.', '')), ...(isThisYear ? [] : [year])].join(' ');
 }
 export const day = (value: string): string => short(ofDays, new Date(value));
@@ -77,6 +77,9 @@ export const instant = (value: string | Date): string =>
   `${short(ofInstants, new Date(value))}, ${ofInstants.time.format(new Date(value))}`;
 /** `14:00` */
 export const time = (value: string | Date): string => ofInstants.time.format(new Date(value));
+/** The time of a sandbox, which is in another year than people think: `31 out 2027, 17:39`. */
+export const clockTime = (value: string | Date): string =>
+  `${short(ofInstants, new Date(value), true)}, ${time(value)}`;
 /** `terça-feira, 8 de dezembro de 2026` */
 export const fullDay = (value: string): string => ofDays.full.format(new Date(value));
 export const fullInstant = (value: string | Date): string => ofInstants.whole.format(new Date(value));

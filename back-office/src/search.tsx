@@ -150,6 +150,7 @@ export function Search({ session }: { session: Session }): JSX.Element {
   const input = useRef<HTMLInputElement>(null);
   const [text, setText] = useState('');
   const [missing, setMissing] = useState<string>();
+  const [recent, setRecent] = useState(seen);
   const hit = useHit(visible(text));
   useShortcuts(() => input.current?.select());
   const open = (href: string): void => {
@@ -163,7 +164,6 @@ export function Search({ session }: { session: Session }): JSX.Element {
     if (href === null) setMissing(documentOf(what));
     else open(href);
   });
-  const recent = text === '' ? seen() : [];
   return (
     <form class="search" role="search" onSubmit={submit} onKeyDown={walk}>
       <input
@@ -177,6 +177,7 @@ export function Search({ session }: { session: Session }): JSX.Element {
         autocomplete="off"
         required
         value={text}
+        onFocus={() => setRecent(seen())}
         onInput={({ currentTarget }) => {
           setText(currentTarget.value);
           setMissing(undefined);
@@ -195,7 +196,7 @@ export function Search({ session }: { session: Session }): JSX.Element {
             <OrderBadge status={hit.status} />
           </a>
         )}
-        {recent.map(({ href, label }) => (
+        {(text === '' ? recent : []).map(({ href, label }) => (
           <a key={href} href={href} onClick={() => open(href)}>
             {label}
           </a>

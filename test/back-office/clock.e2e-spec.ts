@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
-import { confirm, describeInBrowser, type Language, loaded, logIn, openDialog, plain } from '../support/browser.js';
+import { confirm, describeInBrowser, type Language, loaded, logIn, openDialog } from '../support/browser.js';
 import { useBrowser } from '../support/browser.js';
 import { aDocument, aUser } from '../support/factories.js';
 import { aSandboxMerchant, SANDBOX, type SandboxShop, NEXT_YEAR } from '../support/sandbox.js';
@@ -55,22 +55,22 @@ describeInBrowser('The clock in the back office', () => {
     const page = await enter(shop, `customer/${(await shop.wallet(document)).id}`);
     const tile = (name: string): Locator => page.locator('.tile', { has: page.getByText(name, { exact: true }) });
     await tile('Pending').getByText('R$7.50', { exact: true }).waitFor();
-    expect(await strip(page).innerText()).toContain(`Jan 4, ${NEXT_YEAR}, 12:00 AM`);
+    expect(await strip(page).innerText()).toContain(`Jan 4 ${NEXT_YEAR}, 12:00 AM`);
     const dialog = await openDialog(page, 'Move clock');
     await choose(dialog, 'Day', `${NEXT_YEAR}-01-20`, 'a day');
     await dialog.getByRole('button', { name: 'In 7 days' }).click();
     expect(await dialog.getByLabel('Day', { exact: true }).inputValue()).toBe(`${NEXT_YEAR}-01-11`);
     await choose(dialog, 'Day', `${NEXT_YEAR}-01-12`, 'a day');
     await confirm(dialog);
-    await dialog.getByText(`The clock is at Jan 12, ${NEXT_YEAR}, 12:00 AM. Events of this move: 2.`).waitFor();
+    await dialog.getByText(`The clock is at Jan 12 ${NEXT_YEAR}, 12:00 AM. Events of this move: 2.`).waitFor();
     await tile('Available').getByText('R$7.50', { exact: true }).waitFor();
     await dialog.getByRole('link', { name: 'Show events' }).click();
     await page.getByRole('dialog').waitFor({ state: 'detached' });
-    const rows = page.getByRole('region', { name: 'Events' }).locator('tbody tr');
+    const rows = page.getByRole('group', { name: 'Events' }).locator('tbody tr');
     await rows.nth(1).waitFor();
     expect(await rows.allTextContents()).toEqual([
-      expect.stringMatching(new RegExp(`^Jan 4, ${NEXT_YEAR}, 12:30 AM\\d+Order expired${left.external_id}`)),
-      expect.stringMatching(new RegExp(`^Jan 12, ${NEXT_YEAR}, 12:00 AM\\d+Cashback available••`)),
+      expect.stringMatching(new RegExp(`^Jan 4, 12:30 AM.*\\d+Order expired${left.external_id}`)),
+      expect.stringMatching(new RegExp(`^Jan 12, 12:00 AM.*\\d+Cashback available••`)),
     ]);
     await rows.first().getByRole('link').click();
     await page.getByRole('heading', { name: `Order ${left.external_id} Expired` }).waitFor();
@@ -90,12 +90,12 @@ describeInBrowser('The clock in the back office', () => {
     const dialog = await openDialog(page, 'Avançar relógio');
     await choose(dialog, 'Momento', `${NEXT_YEAR}-01-04T18:30`, 'um momento');
     await dialog.getByRole('button', { name: 'Confirmar' }).dblclick();
-    await dialog.getByText(`O relógio está em 04/01/${NEXT_YEAR}, 18:30. Eventos deste avanço: 1.`).waitFor();
+    await dialog.getByText(`O relógio está em 4 jan ${NEXT_YEAR}, 18:30. Eventos deste avanço: 1.`).waitFor();
     expect(lost).toBe(2);
     expect(await shop.now()).toEqual(new Date(`${NEXT_YEAR}-01-04T21:30:00Z`));
     await dialog.getByRole('button', { name: 'Fechar' }).click();
     expect(await strip(page).innerText()).toMatch(
-      new RegExp(`^Sandbox\\s+04/01/${NEXT_YEAR}, 18:30\\s+o relógio está parado`),
+      new RegExp(`^Sandbox\\s+4 jan ${NEXT_YEAR}, 18:30\\s+o relógio está parado`),
     );
   });
 
@@ -118,27 +118,27 @@ describeInBrowser('The clock in the back office', () => {
     await choose(dialog, 'Day', `${NEXT_YEAR}-01-31`, 'a day');
     await confirm(dialog);
     await dialog.getByRole('alert').getByText('The clock only moves forward.').waitFor();
-    await dialog.getByText(`Feb 1, ${NEXT_YEAR}, 12:00 AM`).waitFor();
+    await dialog.getByText(`Feb 1 ${NEXT_YEAR}, 12:00 AM`).waitFor();
     expect(await shop.now()).toEqual(new Date(`${NEXT_YEAR}-02-01T03:00:00Z`));
   });
 
   it('that was moved elsewhere is shown in the next view, in the dialog, and when someone comes from another tab', async () => {
     const { shop, document } = await aShop();
     const page = await enter(shop, 'rules');
-    await strip(page).getByText(`Jan 4, ${NEXT_YEAR}`).waitFor();
+    await strip(page).getByText(`Jan 4 ${NEXT_YEAR}`).waitFor();
     await shop.move({ on: `${NEXT_YEAR}-01-05` });
     await page.goto(`${service.url}/back-office/#/customer/${(await shop.wallet(document)).id}`);
-    await strip(page).getByText(`Jan 5, ${NEXT_YEAR}`).waitFor();
+    await strip(page).getByText(`Jan 5 ${NEXT_YEAR}`).waitFor();
     const pending = page.locator('.tile', { hasText: 'Pending' });
     await pending.getByText('R$7.50', { exact: true }).waitFor();
     await shop.move({ on: `${NEXT_YEAR}-01-12` });
     // What the browser does for a tab that someone comes back to.
     await page.evaluate('void dispatchEvent(new Event("focus"))');
-    await strip(page).getByText(`Jan 12, ${NEXT_YEAR}`).waitFor();
-    await pending.getByText('R$0.00', { exact: true }).waitFor();
+    await strip(page).getByText(`Jan 12 ${NEXT_YEAR}`).waitFor();
+    await pending.getByText('–', { exact: true }).waitFor();
     await shop.move({ on: `${NEXT_YEAR}-01-13` });
     const dialog = await openDialog(page, 'Move clock');
-    await dialog.getByText(`Jan 13, ${NEXT_YEAR}`).waitFor();
+    await dialog.getByText(`Jan 13 ${NEXT_YEAR}`).waitFor();
     await dialog.getByRole('button', { name: 'Next day' }).click();
     expect(await dialog.getByLabel('Day', { exact: true }).inputValue()).toBe(`${NEXT_YEAR}-01-14`);
   });
@@ -154,11 +154,11 @@ describeInBrowser('The clock in the back office', () => {
       let dialog = await openDialog(page, 'Move clock');
       await choose(dialog, 'Day', `${NEXT_YEAR}-01-12`, 'a day');
       await confirm(dialog);
-      await dialog.getByText(`The clock is at Jan 4, ${NEXT_YEAR}, 12:30 AM.`).waitFor();
+      await dialog.getByText(`The clock is at Jan 4 ${NEXT_YEAR}, 12:30 AM.`).waitFor();
       expect(await dialog.getByRole('progressbar').count()).toBe(1);
       await page.keyboard.press('Escape');
       await strip(page).getByText('the clock is moving', { exact: true }).waitFor();
-      await strip(page).getByText(`Jan 4, ${NEXT_YEAR}, 12:30 AM`).waitFor();
+      await strip(page).getByText(`Jan 4 ${NEXT_YEAR}, 12:30 AM`).waitFor();
       // What was chosen is still there.
       dialog = await openDialog(page, 'Continue move');
       await dialog.getByText('The last move is not done.').waitFor();
@@ -170,7 +170,7 @@ describeInBrowser('The clock in the back office', () => {
       await confirm(dialog);
       await dialog.getByText('If you close this, it stops').waitFor();
       await holder.rollbackTransaction();
-      await dialog.getByText(`The clock is at Jan 12, ${NEXT_YEAR}, 12:00 AM. Events of this move: 2.`).waitFor();
+      await dialog.getByText(`The clock is at Jan 12 ${NEXT_YEAR}, 12:00 AM. Events of this move: 2.`).waitFor();
       await dialog.getByRole('button', { name: 'Close' }).click();
       await strip(page).getByText('the clock stands still').waitFor();
     } finally {
@@ -192,27 +192,24 @@ describeInBrowser('The clock in the back office', () => {
     const dialog = await openDialog(page, 'Move clock');
     await dialog.getByRole('button', { name: 'Next day' }).click();
     await confirm(dialog);
-    await dialog.getByText(`The clock is at Jan 5, ${NEXT_YEAR}, 12:00 AM. Events of this move: 1.`).waitFor();
+    await dialog.getByText(`The clock is at Jan 5 ${NEXT_YEAR}, 12:00 AM. Events of this move: 1.`).waitFor();
     expect(await dialog.getByRole('link').count()).toBe(0);
   });
 
   it('decides what today is: in reports, in their default periods, and in the number of a grant', async () => {
     const { shop, document } = await aShop();
-    const page = await enter(shop, 'today');
-    const days = page.locator('figure ol li');
-    await days.getByText(`Jan 4, ${NEXT_YEAR}`).waitFor({ state: 'attached' });
-    expect(plain((await days.last().textContent())!)).toBe(`Jan 4, ${NEXT_YEAR} 1`);
+    const page = await enter(shop);
+    const days = page.locator('figure table tr');
+    await days.getByText('Jan 4').last().waitFor({ state: 'attached' });
+    expect(await days.last().textContent()).toMatch(/^Jan 41/);
     const dialog = await openDialog(page, 'Move clock');
     await choose(dialog, 'Day', `${NEXT_YEAR + 1}-04-10`, 'a day');
     await confirm(dialog);
     await dialog.getByRole('button', { name: 'Close' }).click();
-    await days.getByText(`Apr 10, ${NEXT_YEAR + 1}`).waitFor({ state: 'attached' });
-    expect(await days.first().textContent()).toContain(`Mar 12, ${NEXT_YEAR + 1}`);
-    await page.getByRole('link', { name: 'Months' }).click();
-    const months = page.getByRole('region', { name: 'Months' }).locator('tbody tr');
-    await months.first().waitFor();
-    expect(await months.first().innerText()).toMatch(new RegExp(`^Apr ${NEXT_YEAR + 1}`));
-    expect(await months.last().innerText()).toMatch(new RegExp(`^May ${NEXT_YEAR}`));
+    await days.getByText('Apr 10').last().waitFor({ state: 'attached' });
+    expect(await days.first().textContent()).toMatch(/^Mar 12/);
+    await page.getByRole('link', { name: 'Closing' }).first().click();
+    await page.getByRole('heading', { name: `March ${NEXT_YEAR + 1}` }).waitFor();
 
     await page.goto(`${service.url}/back-office/#/customer/${(await shop.wallet(document)).id}`);
     const grant = await openDialog(page, 'Grant cashback');
@@ -264,9 +261,9 @@ describe('A live service', () => {
       page.on('request', (request) => request.url().includes('/sandbox') && requests.push(request.url()));
       await logIn(page, merchant);
       const today = (): string =>
-        new Intl.DateTimeFormat('en-US', { dateStyle: 'medium', timeZone: 'America/Sao_Paulo' }).format();
+        new Intl.DateTimeFormat('en-US', { month: 'short', day: 'numeric', timeZone: 'America/Sao_Paulo' }).format();
       const before = today();
-      for (const view of ['rules', 'today']) {
+      for (const view of ['rules', '']) {
         await page.goto(`${service.url}/back-office/#/${view}`);
         await page.evaluate('void dispatchEvent(new Event("focus"))');
         await loaded(page);
@@ -275,7 +272,7 @@ describe('A live service', () => {
       expect(await page.locator('body').innerText()).not.toMatch(/sandbox|clock/i);
       expect(refused).toEqual([`${service.url}/sandbox/clock`]);
       expect(requests).toEqual(refused);
-      const last = (await page.locator('figure ol li').last().textContent())!;
+      const last = (await page.locator('figure table tr').last().textContent())!;
       expect([before, today()].map((day) => last.startsWith(day))).toContain(true);
     });
   });

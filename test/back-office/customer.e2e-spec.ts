@@ -41,7 +41,8 @@ describeInBrowser('A customer in the back office', () => {
     }
     for (const what of [order.external_id, order.id]) {
       await look(page, what);
-      await page.waitForURL(`**/#/order/${order.id}`);
+      await page.getByRole('heading', { name: order.external_id }).waitFor();
+      await page.goto(`${service.url}/back-office/#/`);
     }
     const [given] = await grantsOf();
     await look(page, given!.id);
@@ -343,7 +344,7 @@ describeInBrowser('A customer in the back office', () => {
     ] as const) {
       await page.goto(`${service.url}/back-office/#/${path}`);
       await page.getByText(last).first().waitFor();
-      await page.getByText('Erased customer').waitFor();
+      await page.locator('main .document').getByText('Erased customer').waitFor();
       for (const name of ['Show', 'Grant cashback', 'Export (LGPD)', 'Erase (LGPD)'])
         expect({ name, buttons: await page.getByRole('button', { name, exact: true }).count() }).toEqual({
           name,
@@ -379,7 +380,7 @@ describeInBrowser('A customer in the back office', () => {
     await page.getByRole('heading', { name: 'Home' }).waitFor();
     expect(await merchant.wallet(document)).toMatchObject({ id: null });
     await page.goto(`${service.url}/back-office/#/customer/${wallet.id}`);
-    await page.getByText('Erased customer').waitFor();
+    await page.locator('main .document').getByText('Erased customer').waitFor();
   });
 
   it('with more than one page of lines has all of them', async () => {

@@ -2,7 +2,7 @@ import type { ClockMove } from '@cashback/client';
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { now, setClock, useClock } from '../clock.js';
-import { count, dayFromToday, instant, instantOf, t } from '../format.js';
+import { count, dayFromToday, clockTime, instantOf, t } from '../format.js';
 import type { Values } from '../hooks.js';
 import { cashback, refreshClock, type Session } from '../session.js';
 import { Action, Field } from '../form.js';
@@ -23,7 +23,7 @@ export function Clock({ session, hidden }: { session: Session; hidden: boolean }
           {moving || reached ? t.clock.moving : frozen ? t.clock.standing : t.clock.running}
         </span>
         <Action label={moving ? t.clock.continue : t.clock.move} work={move}>
-          <p class="soft">{t.clock.at(reached ? instant(reached) : time)}</p>
+          <p class="soft">{t.clock.at(reached ? clockTime(reached) : time)}</p>
           {!frozen && <p class="warning">{t.clock.first}</p>}
           {moving && <p>{t.clock.unfinished}</p>}
           <Target opened={opened} values={moving || reached ? values.current : {}} />
@@ -44,10 +44,10 @@ export function Clock({ session, hidden }: { session: Session; hidden: boolean }
 function useTime(): string {
   const [, show] = useState('');
   useEffect(() => {
-    const timer = setInterval(() => show(instant(now())), 1000);
+    const timer = setInterval(() => show(clockTime(now())), 1000);
     return () => clearInterval(timer);
   }, []);
-  return instant(now());
+  return clockTime(now());
 }
 
 /** Stands for the dialog that is open. */
@@ -141,7 +141,7 @@ function Result({ move, session }: { move: ClockMove; session: Session }): JSX.E
   const events = first === null || last === null ? 0 : last - first + 1;
   return (
     <p role="status">
-      {t.clock.at(instant(move.now))} {t.clock.caused(count(events))}{' '}
+      {t.clock.at(clockTime(move.now))} {t.clock.caused(count(events))}{' '}
       {events > 0 && session.can('events') && (
         <a
           href={`#/webhooks/${first}/${last}`}
