@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { rough, t } from './format.js';
+import { Chips } from './ui.js';
 
 export interface Bar {
   name: string;
@@ -142,5 +143,22 @@ export function Chart({ caption, bars, legend }: { caption: string; bars: Bar[];
         </tbody>
       </table>
     </figure>
+  );
+}
+
+/** Bars of what somebody chooses to see. */
+export function Measures<T extends string>(props: {
+  label: string;
+  options: [T, string][];
+  barsOf: (name: T) => Bar[];
+  legend: string;
+}): JSX.Element {
+  const [at, choose] = useState(props.options[0]![0]);
+  const text = props.options.find(([name]) => name === at)?.[1] ?? '';
+  return (
+    <>
+      <Chips label={props.label} options={props.options} at={at} choose={choose} />
+      <Chart caption={text} bars={props.barsOf(at)} legend={props.legend} />
+    </>
   );
 }

@@ -114,7 +114,8 @@ export const dayOf = (of: string | Date): string => ofInstants.isoDay.format(new
 /** @returns the merchant's day that is this number of days from today */
 export const dayFromToday = (days: number): string => addDays(dayOf(now()), days);
 
-export const daysBetween = (from: string, to: string): number => (Date.parse(to) - Date.parse(from)) / 86_400_000;
+export const daysBetween = (from: string, to: string): number =>
+  Math.round((Date.parse(to) - Date.parse(from)) / 86_400_000);
 
 export function addDays(value: string, days: number): string {
   const date = new Date(value);

@@ -66,6 +66,39 @@ export function Heading({ title, children }: { title: string; children?: Compone
   );
 }
 
+/** The heading of a view, with what it is for, and what can be done. */
+export const Head = (props: { title: string; text?: string; children?: ComponentChildren }): JSX.Element => (
+  <div class="head">
+    <div>
+      <Heading title={props.title} />
+      {props.text && <p class="soft">{props.text}</p>}
+    </div>
+    <div class="buttons">{props.children}</div>
+  </div>
+);
+
+/** One of several, chosen by a button. */
+export const Chips = <T extends string>(props: {
+  label: string;
+  options: [value: T, text: string][];
+  at: T;
+  choose: (value: T) => void;
+}): JSX.Element => (
+  <p class="buttons" role="group" aria-label={props.label}>
+    {props.options.map(([value, text]) => (
+      <button
+        key={value}
+        type="button"
+        class="chip"
+        aria-pressed={value === props.at}
+        onClick={() => props.choose(value)}
+      >
+        {text}
+      </button>
+    ))}
+  </p>
+);
+
 export function Section(props: {
   title: string;
   text?: string | undefined;
@@ -141,12 +174,24 @@ const Time = ({ text, whole }: { text: string; whole: string }): JSX.Element => 
 export const When = ({ at }: { at: string }): JSX.Element => <Time text={instant(at)} whole={fullInstant(at)} />;
 export const Day = ({ of }: { of: string }): JSX.Element => <Time text={day(of)} whole={fullDay(of)} />;
 
-export const Tile = (props: { name: string; amount: string; children?: ComponentChildren }): JSX.Element => (
+/** @param props `href` is where the amount leads */
+export const Tile = (props: {
+  name: string;
+  amount: string;
+  href?: string;
+  children?: ComponentChildren;
+}): JSX.Element => (
   <div class="tile">
     <dt>{props.name}</dt>
     <dd>
       <strong>
-        <Money of={props.amount} />
+        {props.href ? (
+          <a href={props.href}>
+            <Money of={props.amount} />
+          </a>
+        ) : (
+          <Money of={props.amount} />
+        )}
       </strong>
       <small>{props.children}</small>
     </dd>

@@ -7,7 +7,7 @@ import { address, all, go, useLoad, type Values } from '../hooks.js';
 import { campaignRules, earned, inShort, methodText, RuleFields, Sentences } from '../rules.js';
 import { cashback, type Session } from '../session.js';
 import { type Column, Table } from '../table.js';
-import { Await, Badge, by, Empty, Facts, Heading, InputError, Money, Section, type Tone, When } from '../ui.js';
+import { Await, Badge, by, Empty, Facts, Head, Heading, InputError, Money, Section, type Tone, When } from '../ui.js';
 
 const TONES: Record<CampaignStatus, Tone> = { running: 'good', upcoming: 'wait', over: 'off' };
 const GROUPS = ['running', 'upcoming', 'over'] as const;
@@ -35,15 +35,11 @@ function Campaigns({ session }: { session: Session }): JSX.Element {
   );
   return (
     <>
-      <div class="head">
-        <div>
-          <Heading title={t.campaigns.title} />
-          <p class="soft">{t.campaigns.text}</p>
-        </div>
+      <Head title={t.campaigns.title} text={t.campaigns.text}>
         {session.can('rules') && loaded.data && (
           <Edit label={t.campaigns.create} policy={loaded.data[1]} isPrimary onDone={loaded.reload} />
         )}
-      </div>
+      </Head>
       <Await of={loaded} lines={6}>
         {([campaigns, policy]) =>
           GROUPS.map((status) => {

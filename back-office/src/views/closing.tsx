@@ -16,6 +16,7 @@ import {
 } from '../format.js';
 import { address, go, useFilters, useLoad } from '../hooks.js';
 import { cashback, type Session } from '../session.js';
+import { amount } from '../columns.js';
 import { type Column, Table } from '../table.js';
 import { Await, Badge, Empty, Heading, InputError, isZero, Money, Section, type Tone } from '../ui.js';
 import { type Days, Download, listOf, refusalOf, whole, startOf } from './period.js';
@@ -89,7 +90,6 @@ export function Closing({ month }: { month: string }): JSX.Element {
       </Await>
       <Liability until={days.to} />
       <Expiring />
-      <Months month={month} />
     </>
   );
 }
@@ -246,11 +246,13 @@ const pairColumns: Column<LedgerRow>[] = [
 
 function Files({ from, to }: Days): JSX.Element {
   const created = { created_from: startOf(from), created_to: startOf(to) };
+  const year = { from: addMonths(from, -11), to };
   const ledger = (by: 'store' | 'store_pair') => () => cashback.reports.csv('ledger', { from, to, by }, language);
   const files: [name: string, label: string, read: () => Promise<string>][] = [
     ['stores', t.closing.filesOf.stores, ledger('store')],
     ['pairs', t.closing.clearing, ledger('store_pair')],
     ['sales', t.closing.filesOf.sales, () => cashback.reports.csv('sales', { from, to, by: 'store' }, language)],
+    ['months', t.closing.months, () => cashback.reports.csv('ledger', { ...year, by: 'month' }, language)],
     ['entries', t.list.names.entries, () => whole(cashback.entries.csv(created, language))],
     ['grants', t.list.names.grants, () => whole(cashback.grants.csv(created, language))],
   ];
@@ -269,8 +271,8 @@ const outstandingColumns = (total: OutstandingRow): Column<OutstandingRow>[] => 
     cell: (row) => (row === total ? t.order.total : (row.store ?? t.noStore)),
     isLead: true,
   },
-  { head: t.closing.balance, cell: ({ balance }) => <Money of={balance} />, isNumber: true, isLead: true },
-  { head: t.measure.closing_debt, cell: ({ debt }) => <Money of={debt} />, isNumber: true },
+  amount(t.closing.balance, ({ balance }) => balance, true),
+  amount(t.measure.closing_debt, ({ debt }) => debt),
 ];
 
 /** @param props `until` which day the month goes, which is not part of it */
@@ -329,47 +331,6 @@ function Expiring(): JSX.Element {
             />
           )
         }
-      </Await>
-    </Section>
-  );
-}
-
-/** The months until now, or until the chosen one. */
-function Months({ month }: { month: string }): JSX.Element {
-  const year = { from: monthFromNow(-11), to: monthFromNow(1) };
-  const months = useLoad((signal) => cashback.reports.ledger({ ...year, by: 'month' }, { signal }), [year.to]);
-  const columns: Column<LedgerRow>[] = [
-    {
-      ...{ head: t.closing.month, isLead: true },
-      cell: ({ from, closed }) => (
-        <>
-          <a href={address(`closing/${from.slice(0, 7)}`)} aria-current={from === month ? 'true' : undefined}>
-            {shortMonth(from)}
-          </a>{' '}
-          {!closed && <small>{t.closing.open}</small>}
-        </>
-      ),
-    },
-  ];
-  return (
-    <Section
-      title={t.closing.months}
-      actions={
-        <Download
-          label={t.period.csv}
-          name={`months-${year.from.slice(0, 7)}-${monthFromNow(0).slice(0, 7)}`}
-          read={() => cashback.reports.csv('ledger', { ...year, by: 'month' }, language)}
-        />
-      }
-    >
-      <Await of={months} lines={12}>
-        {(report) => (
-          <Table
-            caption={t.closing.months}
-            columns={[...columns, ...amountsOf(report)]}
-            rows={[...report.data].reverse()}
-          />
-        )}
       </Await>
     </Section>
   );

@@ -7,8 +7,9 @@ import { count, money, t } from '../format.js';
 import { Action, Field } from '../form.js';
 import { address, firstPage, mapped, useFilters, useLoad } from '../hooks.js';
 import { cashback, type Session } from '../session.js';
+import { actions, amount, note, onDay, reason, store, when, who } from '../columns.js';
 import { type Column, PagedTable } from '../table.js';
-import { Await, Badge, by, Day, earnsNothing, Money, OrderBadge, Skeleton, When } from '../ui.js';
+import { Await, Badge, by, Chips, earnsNothing, Money, OrderBadge, Skeleton, When } from '../ui.js';
 import { Grant, type OfCustomer } from './customer-actions.js';
 
 const orderColumns: Column<Order>[] = [
@@ -17,10 +18,10 @@ const orderColumns: Column<Order>[] = [
     cell: ({ id, external_id }) => <a href={address(`order/${id}`)}>{external_id}</a>,
     isLead: true,
   },
-  { head: t.field.date, cell: ({ created_at }) => <When at={created_at} /> },
+  when(({ created_at }) => created_at),
   { head: t.field.status, cell: ({ status }) => <OrderBadge status={status} /> },
-  { head: t.field.store, cell: ({ store }) => store ?? '–' },
-  { head: t.field.by, cell: ({ created_by }) => by(created_by) },
+  store,
+  who(({ created_by }) => created_by),
   {
     head: t.measure.earned,
     cell: (order) => (earnsNothing(order) ? '–' : <Money of={order.cashback.to_receive.amount} />),
@@ -31,7 +32,7 @@ const orderColumns: Column<Order>[] = [
     cell: (order) => (earnsNothing(order) ? '–' : t.toReceive[order.cashback.to_receive.status]),
   },
   { head: t.order.redeemed, cell: ({ cashback: { to_redeem } }) => <Money of={to_redeem.redeemed} />, isNumber: true },
-  { head: t.order.total, cell: ({ total }) => <Money of={total} />, isNumber: true, isLead: true },
+  amount(t.order.total, ({ total }) => total, true),
 ];
 
 export const Orders = ({ wallet: { document }, version }: OfCustomer): JSX.Element => (
@@ -73,18 +74,12 @@ export function Credits(props: OfCustomer): JSX.Element {
   );
   return (
     <>
-      <p class="buttons">
-        {(['open', 'all'] as const).map((name) => (
-          <button
-            key={name}
-            class="chip"
-            aria-pressed={status === name}
-            onClick={() => filter({ credits: name === 'all' ? name : '' })}
-          >
-            {t.customer.creditsOf[name]}
-          </button>
-        ))}
-      </p>
+      <Chips
+        label={t.customer.tabs.credits}
+        options={(['open', 'all'] as const).map((name) => [name, t.customer.creditsOf[name]])}
+        at={status}
+        choose={(name) => filter({ credits: name === 'all' ? name : '' })}
+      />
       {id === '' ? (
         <p class="empty">{t.customer.noCredits}</p>
       ) : (
@@ -130,17 +125,13 @@ const creditColumns = (props: OfCustomer, expired: Map<string | null, string>): 
     isLead: true,
   },
   { head: t.field.status, cell: (credit) => <CreditState credit={credit} expired={expired.get(credit.id)} /> },
-  { head: t.field.store, cell: ({ store }) => store ?? '–' },
-  { head: t.customer.availableOn, cell: ({ available_on }) => <Day of={available_on} /> },
-  { head: t.customer.expiresOn, cell: ({ expires_on }) => <Day of={expires_on} /> },
-  { head: t.field.amount, cell: ({ amount }) => <Money of={amount} />, isNumber: true },
-  { head: t.customer.held, cell: ({ held }) => <Money of={held} />, isNumber: true },
-  { head: t.customer.remaining, cell: ({ remaining }) => <Money of={remaining} />, isNumber: true, isLead: true },
-  {
-    head: t.users.actions,
-    cell: (credit) => <CreditActions {...props} credit={credit} expired={expired.get(credit.id)} />,
-    isActions: true,
-  },
+  store,
+  onDay(t.customer.availableOn, ({ available_on }) => available_on),
+  onDay(t.customer.expiresOn, ({ expires_on }) => expires_on),
+  amount(t.field.amount, ({ amount }) => amount),
+  amount(t.customer.held, ({ held }) => held),
+  amount(t.customer.remaining, ({ remaining }) => remaining, true),
+  actions((credit) => <CreditActions {...props} credit={credit} expired={expired.get(credit.id)} />),
 ];
 
 function CreditActions(props: OfCustomer & { credit: Credit; expired: string | undefined }): JSX.Element | null {
@@ -206,7 +197,7 @@ function Opened({ walletId, change }: { walletId: string; change: Entry }): JSX.
 }
 
 const entryColumns = (props: OfCustomer & { id: string }): Column<Entry>[] => [
-  { head: t.field.date, cell: ({ created_at }) => <When at={created_at} /> },
+  when(({ created_at }) => created_at),
   { head: t.entry.kind, cell: ({ kind }) => t.entryKind[kind], isLead: true },
   {
     head: t.entry.source,
@@ -223,19 +214,16 @@ const entryColumns = (props: OfCustomer & { id: string }): Column<Entry>[] => [
       </>
     ),
   },
-  { head: t.field.reason, cell: ({ reason }) => reason ?? '–' },
-  { head: t.field.store, cell: ({ store }) => store ?? '–' },
-  { head: t.field.by, cell: (entry) => by(entry.by) },
-  { head: t.entry.balance, cell: ({ balance }) => <Money of={balance} />, isNumber: true },
-  { head: t.field.amount, cell: ({ amount }) => <Money of={amount} />, isNumber: true, isLead: true },
-  {
-    head: t.users.actions,
-    cell: ({ kind, amount, source, lines }) =>
-      kind === 'expire' && lines === 1 && props.session.can('grants') && isDocument(props.wallet.document) ? (
-        <GrantAgain {...props} amount={amount.replace('-', '')} store={source?.store ?? null} />
-      ) : null,
-    isActions: true,
-  },
+  reason,
+  store,
+  who((entry) => entry.by),
+  amount(t.entry.balance, ({ balance }) => balance),
+  amount(t.field.amount, ({ amount }) => amount, true),
+  actions(({ kind, amount, source, lines }) =>
+    kind === 'expire' && lines === 1 && props.session.can('grants') && isDocument(props.wallet.document) ? (
+      <GrantAgain {...props} amount={amount.replace('-', '')} store={source?.store ?? null} />
+    ) : null,
+  ),
 ];
 
 export function Statement(props: OfCustomer): JSX.Element {
@@ -347,29 +335,26 @@ export function Notes(props: OfCustomer): JSX.Element {
 }
 
 const noteColumns = ({ session, onChange }: { session: Session; onChange: () => void }): Column<Note>[] => [
-  { head: t.field.date, cell: ({ at }) => <When at={at} /> },
+  when(({ at }) => at),
   { head: t.order.what, cell: ({ what }) => what, isLead: true },
-  { head: t.field.reason, cell: ({ reason }) => reason ?? '–' },
-  { head: t.grant.note, cell: ({ note }) => note ?? '–' },
+  reason,
+  note,
   { head: t.field.by, cell: ({ who }) => who },
   { head: t.field.amount, cell: ({ amount }) => amount && <Money of={amount} />, isNumber: true, isLead: true },
-  {
-    head: t.users.actions,
-    cell: ({ debit }) =>
-      debit && !debit.voided_at && session.can('debits') ? (
-        <Action
-          label={t.debit.undo}
-          of={debit.reason ?? debit.external_id}
-          onDone={onChange}
-          work={async ({ reason }) => {
-            const { restored, not_restored } = await cashback.debits.void(debit.id, reason ? { reason } : {});
-            return t.debit.restored(money(restored), not_restored === '0.00' ? null : money(not_restored));
-          }}
-        >
-          <p>{t.debit.undoText(money(debit.amount))}</p>
-          <Field name="reason" label={t.field.reason} optional />
-        </Action>
-      ) : null,
-    isActions: true,
-  },
+  actions(({ debit }) =>
+    debit && !debit.voided_at && session.can('debits') ? (
+      <Action
+        label={t.debit.undo}
+        of={debit.reason ?? debit.external_id}
+        onDone={onChange}
+        work={async ({ reason }) => {
+          const { restored, not_restored } = await cashback.debits.void(debit.id, reason ? { reason } : {});
+          return t.debit.restored(money(restored), not_restored === '0.00' ? null : money(not_restored));
+        }}
+      >
+        <p>{t.debit.undoText(money(debit.amount))}</p>
+        <Field name="reason" label={t.field.reason} optional />
+      </Action>
+    ) : null,
+  ),
 ];

@@ -6,6 +6,7 @@ import { count, dayFromToday, documentText, money, t } from '../format.js';
 import { failedLines, type GrantFile, type Line, listName, readFile } from '../grant-file.js';
 import { address, useLoad, useOnce, useSubmit } from '../hooks.js';
 import { cashback, type Session } from '../session.js';
+import { amount, reason, who } from '../columns.js';
 import { type Column, Table } from '../table.js';
 import { Await, Badge, by, Heading, Money, Problem, problemText, save, Section } from '../ui.js';
 
@@ -248,8 +249,8 @@ const lineColumns = (results: ReadonlyMap<number, Result>): Column<Line>[] => [
 ];
 
 const grantColumns: Column<GrantsRow>[] = [
-  { head: t.field.by, cell: (row) => by(row.by), isLead: true },
-  { head: t.field.reason, cell: ({ reason }) => reason ?? '–' },
+  who((row) => row.by, true),
+  reason,
   {
     head: t.file.title,
     cell: (row) => (
@@ -259,8 +260,8 @@ const grantColumns: Column<GrantsRow>[] = [
     ),
     isNumber: true,
   },
-  { head: t.file.voided, cell: ({ voided }) => <Money of={voided} />, isNumber: true },
-  { head: t.field.amount, cell: ({ amount }) => <Money of={amount} />, isNumber: true, isLead: true },
+  amount(t.file.voided, ({ voided }) => voided),
+  amount(t.field.amount, ({ amount }) => amount, true),
 ];
 
 function ByWhom(): JSX.Element {

@@ -1,10 +1,11 @@
 import type { Customer, CustomerCredit, CustomerEntry, Debit, Grant, Order, Refund } from '@cashback/client';
 import type { ComponentChildren, JSX } from 'preact';
 import { addDays, documentText, language, money, t } from '../format.js';
-import { address, type Paged, useFilters, useLoad } from '../hooks.js';
+import { type Paged, useFilters, useLoad } from '../hooks.js';
 import { cashback, type Session } from '../session.js';
+import { amount, customer, note, onDay, OrderLink, reason, store, when, who } from '../columns.js';
 import { type Column, PagedTable } from '../table.js';
-import { Badge, by, Day, Heading, InputError, Money, OrderBadge, Problem, Tabs, When } from '../ui.js';
+import { Badge, by, Day, Heading, InputError, Money, OrderBadge, Problem, Tabs } from '../ui.js';
 import { asDay, Download, Period, startOf, whole } from './period.js';
 
 type Query = Record<string, string>;
@@ -22,26 +23,9 @@ interface Of<T> {
   read: (query: Query, options: { signal: AbortSignal }) => Paged<T>;
 }
 
-const Wallet = ({ wallet_id, document }: { wallet_id: string; document: string }): JSX.Element => (
-  <a class="document" href={address(`customer/${wallet_id}`)}>
-    {documentText(document)}
-  </a>
-);
-const Link = ({ id, number }: { id: string; number: string | null }): JSX.Element => (
-  <a href={address(`order/${id}`)}>{number}</a>
-);
-
-const customer: Column<{ wallet_id: string; document: string }> = { head: t.field.document, cell: Wallet };
-const storeColumn: Column<{ store: string | null }> = { head: t.field.store, cell: ({ store }) => store ?? '–' };
-const created: Column<{ created_at: string }> = { head: t.field.date, cell: ({ created_at: at }) => <When at={at} /> };
-const creator: Column<Pick<Grant, 'created_by'>> = { head: t.field.by, cell: ({ created_by }) => by(created_by) };
-const reason: Column<{ reason: string | null }> = { head: t.field.reason, cell: ({ reason }) => reason ?? '–' };
-const note: Column<{ note: string | null }> = { head: t.grant.note, cell: ({ note }) => note ?? '–' };
+const created: Column<{ created_at: string }> = when((row) => row.created_at);
+const creator: Column<Pick<Grant, 'created_by'>> = who((row) => row.created_by);
 const undone = (at: string | null): ComponentChildren => at && <Badge tone="off" text={t.list.undone} />;
-const amount = <N extends string>(head: string, name: N, isLead = false): Column<Record<N, string>> => ({
-  ...{ head, isNumber: true, isLead },
-  cell: (row) => <Money of={row[name]} />,
-});
 
 /** @returns the same for a table that has lists of all kinds */
 const list = <T,>(of: Of<T>): Of<unknown> => of as unknown as Of<unknown>;
@@ -52,15 +36,15 @@ const LISTS = {
     filters: ['store', 'status', 'user_id', 'campaign_id'],
     isExclusive: true,
     columns: [
-      { head: t.list.order, cell: ({ id, external_id }) => <Link id={id} number={external_id} />, isLead: true },
+      { head: t.list.order, cell: ({ id, external_id }) => <OrderLink id={id} number={external_id} />, isLead: true },
       { head: t.field.status, cell: ({ status }) => <OrderBadge status={status} /> },
-      { head: t.timeline.created, cell: ({ created_at: at }) => <When at={at} /> },
-      { head: t.timeline.completed, cell: ({ completed_at: at }) => (at ? <When at={at} /> : '–') },
-      storeColumn,
+      when(({ created_at }) => created_at, t.timeline.created),
+      when(({ completed_at }) => completed_at, t.timeline.completed),
+      store,
       { head: t.list.completedBy, cell: ({ completed_by }) => by(completed_by) },
       { head: t.field.document, cell: (order) => <span class="document">{documentText(order.document)}</span> },
       { head: t.order.used, cell: ({ cashback: { to_redeem } }) => <Money of={to_redeem.redeemed} />, isNumber: true },
-      amount(t.order.total, 'total', true),
+      amount(t.order.total, (row) => row.total, true),
     ],
     read: (query, options) => cashback.orders.list(query, options),
   }),
@@ -70,16 +54,16 @@ const LISTS = {
     columns: [
       {
         head: t.list.order,
-        cell: ({ order_id, order_external_id }) => <Link id={order_id} number={order_external_id} />,
+        cell: ({ order_id, order_external_id }) => <OrderLink id={order_id} number={order_external_id} />,
         isLead: true,
       },
       created,
       creator,
-      storeColumn,
+      store,
       { head: t.field.reason, cell: (row) => undone(row.voided_at) ?? row.reason ?? '–' },
-      amount(t.refund.returnedShort, 'cashback_returned'),
-      amount(t.measure.taken_back, 'cashback_taken_back'),
-      amount(t.field.amount, 'amount', true),
+      amount(t.refund.returnedShort, (row) => row.cashback_returned),
+      amount(t.measure.taken_back, (row) => row.cashback_taken_back),
+      amount(t.field.amount, (row) => row.amount, true),
     ],
     read: (query, options) => cashback.refunds.listAll(query, options),
   }),
@@ -88,15 +72,15 @@ const LISTS = {
     filters: ['user_id'],
     columns: [
       created,
-      { ...customer, isLead: true },
+      customer,
       reason,
       note,
       creator,
-      storeColumn,
-      { head: t.customer.expiresOn, cell: ({ expires_on }) => <Day of={expires_on} /> },
-      amount(t.customer.remaining, 'remaining'),
-      amount(t.measure.voided, 'voided'),
-      amount(t.field.amount, 'amount', true),
+      store,
+      onDay(t.customer.expiresOn, ({ expires_on }) => expires_on),
+      amount(t.customer.remaining, (row) => row.remaining),
+      amount(t.measure.voided, (row) => row.voided),
+      amount(t.field.amount, (row) => row.amount, true),
     ],
     read: (query, options) => cashback.grants.list(query, options),
   }),
@@ -105,13 +89,13 @@ const LISTS = {
     filters: ['user_id'],
     columns: [
       created,
-      { ...customer, isLead: true },
+      customer,
       reason,
       note,
       creator,
-      storeColumn,
-      amount(t.list.restored, 'restored'),
-      amount(t.field.amount, 'amount', true),
+      store,
+      amount(t.list.restored, (row) => row.restored),
+      amount(t.field.amount, (row) => row.amount, true),
     ],
     read: (query, options) => cashback.debits.list(query, options),
   }),
@@ -121,18 +105,18 @@ const LISTS = {
     columns: [
       created,
       { head: t.entry.kind, cell: ({ kind }) => t.entryKind[kind] },
-      { ...customer, isLead: true },
+      customer,
       {
         head: t.entry.source,
         cell: ({ order_id, order_external_id, source, reason }) => {
-          if (order_id) return <Link id={order_id} number={order_external_id} />;
-          if (source?.type === 'order') return <Link id={source.id} number={source.external_id} />;
+          if (order_id) return <OrderLink id={order_id} number={order_external_id} />;
+          if (source?.type === 'order') return <OrderLink id={source.id} number={source.external_id} />;
           return reason ?? source?.external_id ?? '–';
         },
       },
-      storeColumn,
-      { head: t.field.by, cell: (row) => by(row.by) },
-      amount(t.field.amount, 'amount', true),
+      store,
+      who((row) => row.by),
+      amount(t.field.amount, (row) => row.amount, true),
     ],
     read: (query, options) => cashback.entries.list(query, options),
   }),
@@ -140,18 +124,18 @@ const LISTS = {
     periods: ['expires'],
     filters: ['store'],
     columns: [
-      { head: t.customer.expiresOn, cell: ({ expires_on }) => <Day of={expires_on} /> },
-      { ...customer, isLead: true },
+      onDay(t.customer.expiresOn, ({ expires_on }) => expires_on),
+      customer,
       {
         head: t.entry.source,
         cell: ({ source: { type, id, reason, external_id: number } }) =>
-          type === 'order' ? <Link id={id} number={number} /> : (reason ?? number),
+          type === 'order' ? <OrderLink id={id} number={number} /> : (reason ?? number),
       },
-      storeColumn,
-      { head: t.customer.availableOn, cell: ({ available_on }) => <Day of={available_on} /> },
-      amount(t.customer.held, 'held'),
-      amount(t.field.amount, 'amount'),
-      amount(t.customer.remaining, 'remaining', true),
+      store,
+      onDay(t.customer.availableOn, ({ available_on }) => available_on),
+      amount(t.customer.held, (row) => row.held),
+      amount(t.field.amount, (row) => row.amount),
+      amount(t.customer.remaining, (row) => row.remaining, true),
     ],
     read: (query, options) => cashback.credits.list(query, options),
   }),
@@ -159,13 +143,13 @@ const LISTS = {
     periods: [],
     filters: ['balance_minimum'],
     columns: [
-      { ...customer, isLead: true },
-      amount(t.customer.available, 'available', true),
-      amount(t.customer.pending, 'pending'),
-      amount(t.customer.held, 'held'),
-      amount(t.customer.debt, 'debt'),
+      customer,
+      amount(t.customer.available, (row) => row.available, true),
+      amount(t.customer.pending, (row) => row.pending),
+      amount(t.customer.held, (row) => row.held),
+      amount(t.customer.debt, (row) => row.debt),
       { head: t.list.nextExpiry, cell: ({ next_expiry: next }) => (next ? <Day of={next.expires_on} /> : '–') },
-      { head: t.list.lastOrder, cell: ({ last_order_at: at }) => (at ? <When at={at} /> : '–') },
+      when(({ last_order_at }) => last_order_at, t.list.lastOrder),
     ],
     read: (query, options) => cashback.customers.list(query, options),
   }),

@@ -6,6 +6,7 @@ import { day, instant, money, percent, t } from '../format.js';
 import { address, firstPage, useLoad } from '../hooks.js';
 import { remember } from '../search.js';
 import { cashback, type Session } from '../session.js';
+import { actions, amount, reason, store, when, who } from '../columns.js';
 import { type Column, PagedTable, Table } from '../table.js';
 import {
   Await,
@@ -178,7 +179,7 @@ function Cashback({ order, left }: { order: OrderDto; left: string | undefined }
 const itemColumns: Column<OrderDto['items'][number]>[] = [
   { head: t.order.item, cell: ({ id, description }) => description ?? id, isLead: true },
   { head: t.order.quantity, cell: ({ quantity }) => quantity, isNumber: true },
-  { head: t.order.price, cell: ({ price }) => <Money of={price} />, isNumber: true, isLead: true },
+  amount(t.order.price, ({ price }) => price, true),
 ];
 
 const Bought = ({ order }: { order: OrderDto }): JSX.Element => (
@@ -205,7 +206,7 @@ const Bought = ({ order }: { order: OrderDto }): JSX.Element => (
 );
 
 const refundColumns = ({ order, session, onChange }: OfOrder): Column<Refund>[] => [
-  { head: t.field.date, cell: ({ created_at }) => <When at={created_at} /> },
+  when(({ created_at }) => created_at),
   {
     head: t.refund.items,
     cell: (refund) => (
@@ -231,30 +232,23 @@ const refundColumns = ({ order, session, onChange }: OfOrder): Column<Refund>[] 
         (reason ?? '–')
       ),
   },
-  { head: t.field.store, cell: ({ store }) => store ?? '–' },
-  { head: t.field.by, cell: ({ created_by }) => by(created_by) },
-  { head: t.refund.payBackShort, cell: ({ amount_to_pay_back }) => <Money of={amount_to_pay_back} />, isNumber: true },
-  { head: t.refund.returnedShort, cell: ({ cashback_returned }) => <Money of={cashback_returned} />, isNumber: true },
-  {
-    head: t.refund.takenBackShort,
-    cell: ({ cashback_taken_back }) => <Money of={cashback_taken_back} />,
-    isNumber: true,
-  },
-  { head: t.field.amount, cell: ({ amount }) => <Money of={amount} />, isNumber: true, isLead: true },
-  {
-    head: t.users.actions,
-    cell: (refund) =>
-      refund.voidable && session.can('refund') ? <VoidRefund refund={refund} onChange={onChange} /> : null,
-    isActions: true,
-  },
+  store,
+  who(({ created_by }) => created_by),
+  amount(t.refund.payBackShort, ({ amount_to_pay_back }) => amount_to_pay_back),
+  amount(t.refund.returnedShort, ({ cashback_returned }) => cashback_returned),
+  amount(t.refund.takenBackShort, ({ cashback_taken_back }) => cashback_taken_back),
+  amount(t.field.amount, ({ amount }) => amount, true),
+  actions((refund) =>
+    refund.voidable && session.can('refund') ? <VoidRefund refund={refund} onChange={onChange} /> : null,
+  ),
 ];
 
 const timelineColumns: Column<TimelineLine>[] = [
-  { head: t.field.date, cell: ({ at }) => <When at={at} /> },
+  when(({ at }) => at),
   { head: t.order.what, cell: ({ type }) => ({ ...t.entryKind, ...t.timeline })[type], isLead: true },
-  { head: t.field.reason, cell: ({ reason }) => reason ?? '–' },
-  { head: t.field.store, cell: ({ store }) => store ?? '–' },
-  { head: t.field.by, cell: (line) => by(line.by) },
+  reason,
+  store,
+  who((line) => line.by),
   { head: t.field.amount, cell: ({ amount }) => amount && <Money of={amount} />, isNumber: true, isLead: true },
 ];
 

@@ -1,5 +1,5 @@
-import type { ComponentChildren, JSX } from 'preact';
-import { addDays, count, dayFromToday, dayOf, instantOf, monthFromNow, t } from '../format.js';
+import type { JSX } from 'preact';
+import { addDays, dayFromToday, daysBetween, dayOf, instantOf, monthFromNow, t } from '../format.js';
 import { address, useOnce } from '../hooks.js';
 import { InputError, Problem, save } from '../ui.js';
 
@@ -22,13 +22,11 @@ export const startOf = (day: string): string => instantOf(`${day}T00:00`);
 export const asDay = (text: string): string =>
   isDay(text) || Number.isNaN(Date.parse(text)) ? text : dayOf(new Date(text));
 
-export const lengthOf = ({ from, to }: Days): number => Math.round((Date.parse(to) - Date.parse(from)) / 86_400_000);
-
 /** @returns why a report of these days cannot be asked for, or undefined */
 export function refusalOf({ from, to }: Days, most = 366): string | undefined {
   if (!isDay(from) || !isDay(to)) return t.period.days;
   if (to <= from) return t.period.order;
-  return lengthOf({ from, to }) > most ? t.period.most(most) : undefined;
+  return daysBetween(from, to) > most ? t.period.most(most) : undefined;
 }
 
 interface PeriodProps extends Days {
@@ -113,10 +111,3 @@ export function Download(props: { label: string; name: string; read: () => Promi
 /** @param query with days, or the names of filters of the API @returns the address of a list */
 export const listOf = (name: string, query: Record<string, string | null | undefined>): string =>
   address(`list/${name}`, query);
-
-/** A number that leads to what it counts. */
-export function counted(number: number, href?: string, isLeast = false): ComponentChildren {
-  const text = `${count(number)}${isLeast ? '+' : ''}`;
-  if (number === 0 && !isLeast) return '–';
-  return href === undefined ? text : <a href={href}>{text}</a>;
-}

@@ -6,7 +6,7 @@ import { address, all, type Paged, useLoad } from '../hooks.js';
 import { changedRules, changes, isOperators, RuleFields, Sentences } from '../rules.js';
 import { cashback, type Session } from '../session.js';
 import { type Column, PagedTable, Table } from '../table.js';
-import { Await, by, Heading, InputError, Section, When } from '../ui.js';
+import { Await, by, Head, InputError, Section, When } from '../ui.js';
 
 /** Some of the rules: those of the operator, or all others. */
 const only = (rules: Policy, ofOperator: boolean): RulesSet =>
@@ -26,13 +26,9 @@ function Rules({ session }: { session: Session }): JSX.Element {
   const policy = useLoad((signal) => cashback.policy.get({ signal }), []);
   return (
     <>
-      <div class="head">
-        <div>
-          <Heading title={t.rules.title} />
-          <p class="soft">{t.rules.text}</p>
-        </div>
+      <Head title={t.rules.title} text={t.rules.text}>
         {policy.data && session.can('rules') && <Change policy={policy.data} onDone={policy.reload} />}
-      </div>
+      </Head>
       <Await of={policy} lines={10}>
         {(rules) => (
           <>

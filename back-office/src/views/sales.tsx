@@ -1,26 +1,20 @@
-import type { By, FrequentRow, SalesReport, SalesRow } from '@cashback/client';
-import { fromCentavos, toCentavos } from '@cashback/client/money';
+import type { By, FrequentRow, SalesRow } from '@cashback/client';
 import type { ComponentChildren, JSX } from 'preact';
-import { useState } from 'preact/hooks';
-import { Chart } from '../chart.js';
-import { addDays, count, day, dayFromToday, documentText, language, money, t } from '../format.js';
+import { addDays, count, dayFromToday, daysBetween, documentText, language, t } from '../format.js';
 import { firstPage, useFilters, useLoad, useOnce } from '../hooks.js';
 import { find } from '../search.js';
 import { cashback, type Session } from '../session.js';
+import { amount, counted } from '../columns.js';
 import { type Column, PagedTable, Table } from '../table.js';
-import { Await, by as nameOf, Day, Empty, Heading, InputError, Money, Problem, Section } from '../ui.js';
-import { counted, type Days, Download, lengthOf, listOf, Period, refusalOf, startOf } from './period.js';
+import { Await, by as nameOf, Chips, Day, Heading, InputError, Money, Problem, Section } from '../ui.js';
+import { averageOf, Figures, type Measure, nameOfMeasure } from './figures.js';
+import { type Days, Download, listOf, Period, refusalOf, startOf } from './period.js';
 
 const KINDS = ['store', 'user', 'campaign', 'day'] as const;
 type Kind = (typeof KINDS)[number];
 const HEADS: Record<Kind, string> = {
   ...{ store: t.field.store, day: t.field.day, user: t.list.filter.user_id, campaign: t.list.filter.campaign_id },
 };
-const MEASURES = ['total', 'orders', 'earned', 'redeemed', 'refunded'] as const;
-type Measure = (typeof MEASURES)[number];
-const nameOfMeasure = (name: Measure): string =>
-  name === 'earned' || name === 'redeemed' ? t.measure[name] : t.sales[name];
-
 export function Sales({ session }: { session: Session }): JSX.Element {
   const defaults = { from: dayFromToday(-29), to: dayFromToday(1), by: 'store' };
   const [{ from, to, by }, change] = useFilters(defaults);
@@ -40,72 +34,6 @@ export function Sales({ session }: { session: Session }): JSX.Element {
         <Problem error={new InputError(refusal)} />
       )}
     </>
-  );
-}
-
-/** The one amount that the page computes. */
-const averageOf = ({ orders, total }: Pick<SalesRow, 'orders' | 'total'>): string =>
-  orders > 0 ? fromCentavos(toCentavos(total) / BigInt(orders)) : '0.00';
-
-/** The sums of the period, and its days beside as many days before. */
-function Figures({ from, to }: Days): JSX.Element {
-  const days = lengthOf({ from, to });
-  const both = useLoad(
-    (signal) => {
-      const read = (period: Days): Promise<SalesReport> => cashback.reports.sales({ ...period, by: 'day' }, { signal });
-      return Promise.all([read({ from, to }), read({ from: addDays(from, -days), to: from })]);
-    },
-    [from, to],
-  );
-  return (
-    <Await of={both} lines={12}>
-      {([{ data, total }, before]) => (
-        <>
-          <dl class="tiles">
-            {tile(t.sales.total, <Money of={total.total} />, t.sales.before(money(before.total.total)))}
-            {tile(t.sales.orders, count(total.orders), t.sales.before(count(before.total.orders)))}
-            {tile(t.sales.average, <Money of={averageOf(total)} />, t.sales.before(money(averageOf(before.total))))}
-            {tile(t.sales.refunded, <Money of={total.refunded} />, t.sales.before(money(before.total.refunded)))}
-          </dl>
-          {total.orders === 0 && total.refunds === 0 && <Empty>{t.sales.none}</Empty>}
-          {days > 1 && total.orders > 0 && <Bars rows={data} before={before.data} />}
-        </>
-      )}
-    </Await>
-  );
-}
-
-const tile = (name: string, shown: ComponentChildren, hint: string): JSX.Element => (
-  <div class="tile">
-    <dt>{name}</dt>
-    <dd>
-      <strong>{shown}</strong>
-      <small>{hint}</small>
-    </dd>
-  </div>
-);
-
-function Bars({ rows, before }: { rows: SalesRow[]; before: SalesRow[] }): JSX.Element {
-  const [measure, set] = useState<Measure>('total');
-  const of = (row: SalesRow): { value: number; text: string } => ({
-    value: Number(row[measure]),
-    text: measure === 'orders' ? count(row.orders) : money(row[measure]),
-  });
-  const bars = rows.map((row, index) => ({
-    ...{ name: day(row.from), ...of(row) },
-    ...(before[index] && { before: of(before[index]) }),
-  }));
-  return (
-    <Section title={t.sales.chart}>
-      <p class="buttons" role="group" aria-label={t.sales.chart}>
-        {MEASURES.map((name) => (
-          <button key={name} class="chip" aria-pressed={measure === name} onClick={() => set(name)}>
-            {nameOfMeasure(name)}
-          </button>
-        ))}
-      </p>
-      <Chart caption={nameOfMeasure(measure)} bars={bars} legend={t.sales.compared(rows.length)} />
-    </Section>
   );
 }
 
@@ -141,13 +69,7 @@ function Rows({ from, to, by, choose }: Days & { by: Kind; choose: (by: Kind) =>
         />
       }
     >
-      <p class="buttons" role="group" aria-label={t.sales.title}>
-        {KINDS.map((kind) => (
-          <button key={kind} class="chip" aria-pressed={kind === by} onClick={() => choose(kind)}>
-            {t.sales.by[kind]}
-          </button>
-        ))}
-      </p>
+      <Chips label={t.sales.title} options={KINDS.map((kind) => [kind, t.sales.by[kind]])} at={by} choose={choose} />
       <Await of={loaded} lines={8}>
         {({ data, total, campaigns, of }) => (
           <Table
@@ -277,7 +199,7 @@ function Users({ from, to }: Days): JSX.Element {
 const MOST_DAYS = 31;
 
 function Frequent({ from, to, session }: Days & { session: Session }): JSX.Element {
-  const isLong = lengthOf({ from, to }) > MOST_DAYS;
+  const isLong = daysBetween(from, to) > MOST_DAYS;
   const days = { from: isLong ? addDays(to, -MOST_DAYS) : from, to };
   return (
     <Section title={t.sales.frequent} text={isLong ? t.sales.frequentLast : t.sales.frequentText}>
@@ -320,7 +242,7 @@ const frequentColumns = (session: Session): Column<FrequentRow>[] => [
     cell: ({ completed_by }) => completed_by.map((user) => `${nameOf(user)} (${count(user.orders)})`).join(', '),
   },
   { head: t.measure.orders, cell: ({ orders }) => count(orders), isNumber: true },
-  { head: t.order.total, cell: ({ total }) => <Money of={total} />, isNumber: true, isLead: true },
+  amount(t.order.total, ({ total }) => total, true),
 ];
 
 export const salesView = (session: Session): JSX.Element => <Sales session={session} />;

@@ -5,7 +5,7 @@ import { Action, ActionDialog, Choice, Field } from '../form.js';
 import { count, instant, t } from '../format.js';
 import { cashback, type Session } from '../session.js';
 import { type Column, PagedTable } from '../table.js';
-import { Badge, Heading, Once, When } from '../ui.js';
+import { Badge, Head, Once, When } from '../ui.js';
 
 /** What is usual, and what takes something from customers, decides for all of them, or lets others in. */
 const GROUPS = {
@@ -87,15 +87,11 @@ export function Users({ session }: { session: Session }): JSX.Element {
   ];
   return (
     <>
-      <div class="head">
-        <div>
-          <Heading title={t.users.title} />
-          <p class="soft">{t.users.text}</p>
-        </div>
+      <Head title={t.users.title} text={t.users.text}>
         <button class="primary" onClick={() => create(1)}>
           {t.users.create}
         </button>
-      </div>
+      </Head>
       {creating !== null && (
         <ActionDialog
           key={creating}

@@ -7,8 +7,9 @@ import { count, documentText, instant, instantOf, t, time } from '../format.js';
 import { firstPage, type Loaded, type Paged, useLoad } from '../hooks.js';
 import { cashback, type Session } from '../session.js';
 import { Action, Choice, Field, LATEST } from '../form.js';
+import { when, who } from '../columns.js';
 import { type Column, PagedTable, Table } from '../table.js';
-import { Await, Badge, by, Empty, Facts, Heading, Once, Section, When } from '../ui.js';
+import { Await, Badge, Empty, Facts, Head, Heading, Once, Section } from '../ui.js';
 
 /** @param range the first and the last number of events; without it, all there is about webhooks */
 export function Webhooks({ range }: { range: string[] }): JSX.Element {
@@ -25,23 +26,17 @@ function Overview(): JSX.Element {
   };
   return (
     <>
-      <div class="head">
-        <div>
-          <Heading title={t.webhooks.title} />
-          <p class="soft">{t.webhooks.text}</p>
-        </div>
-        <p class="buttons">
-          <button onClick={refresh}>{t.action.refresh}</button>
-          <Action
-            label={t.webhooks.create}
-            isPrimary
-            onDone={refresh}
-            work={async (values) => secretText((await cashback.webhookEndpoints.create(requestOf(values))).secret)}
-          >
-            <EndpointFields />
-          </Action>
-        </p>
-      </div>
+      <Head title={t.webhooks.title} text={t.webhooks.text}>
+        <button onClick={refresh}>{t.action.refresh}</button>
+        <Action
+          label={t.webhooks.create}
+          isPrimary
+          onDone={refresh}
+          work={async (values) => secretText((await cashback.webhookEndpoints.create(requestOf(values))).secret)}
+        >
+          <EndpointFields />
+        </Action>
+      </Head>
       <Await of={endpoints}>
         {({ data }) => (
           <>
@@ -255,11 +250,11 @@ const Subject = ({ of }: { of: Event['data'] }): JSX.Element =>
   );
 
 const eventColumns: Column<Event>[] = [
-  { head: t.field.date, cell: ({ timestamp }) => <When at={timestamp} /> },
+  when(({ timestamp }) => timestamp),
   { head: t.webhooks.sequence, cell: ({ sequence }) => sequence, isNumber: true },
   { head: t.webhooks.type, cell: ({ type }) => t.eventType[type] ?? type, isLead: true },
   { head: t.webhooks.of, cell: ({ data }) => <Subject of={data} /> },
-  { head: t.field.by, cell: (event) => by(event.by) },
+  who((event) => event.by),
   {
     head: 'JSON',
     cell: (event) => (
