@@ -4,7 +4,7 @@ import { PERMISSIONS } from '../../src/platform/values/caller.js';
 import { createDataSource } from '../../src/schema.js';
 import { EMAIL, PASSWORD, seedDemo, welcome } from '../../tools/demo.mjs';
 import { startGuarded } from '../../tools/support/guarded-process.mjs';
-import { describeInBrowser, type Language, loaded, useBrowser } from '../support/browser.js';
+import { describeInBrowser, loaded, useBrowser } from '../support/browser.js';
 import { AdminCommandLine } from '../support/admin.js';
 import { type BuiltService, startBuiltService } from '../support/built-service.js';
 import type { Client } from '../support/client.js';
@@ -12,6 +12,8 @@ import { createMigratedDatabase, type TestDatabase } from '../support/database.j
 import { allOf, type Demo, PROMISES, logInAs } from '../support/demo-promises.js';
 import { testEnvironment } from '../support/service.js';
 import type { Customer, Order, Page } from '../support/shop.js';
+
+const README_PICTURES = ['customer', 'campaign'];
 
 describe('the demo data of npm start', () => {
   let database: TestDatabase;
@@ -100,21 +102,34 @@ describe('the demo data of npm start', () => {
 
     // A person looks at the pictures in dist/pictures before a change of the page is published.
     // UPDATE_PICTURES=true replaces those of the README.
-    it.each<Language>(['pt-BR', 'en'])('fills each view, of which there are pictures in %s', async (language) => {
+    it('fills each view, of which there are pictures in Portuguese, light and wide, dark and narrow', async () => {
       const owner = await as(EMAIL);
-      const { body: orders } = await owner.get<Page<Order>>('/orders?status=partially_refunded&limit=1');
-      const { body: customers } = await owner.get<Page<Customer>>('/customers?balance_minimum=40&limit=1');
-      const page = await enter({ email: EMAIL, password: PASSWORD }, '', { language });
-      const views = { customer: `customer/${customers.data[0]!.wallet_id}`, order: `order/${orders.data[0]!.id}` };
-      const others = ['today', 'months', 'rules', 'webhooks', 'people'].map((view) => [view, view] as const);
-      for (const [name, view] of [['find', ''] as const, ...Object.entries(views), ...others]) {
+      const first = async <T extends object>(path: string): Promise<T> =>
+        (await owner.get<Page<T>>(path)).body.data.at(-1)!;
+      const order = await first<Order>('/orders?status=partially_refunded&limit=1');
+      const customer = `customer/${(await first<Customer>('/customers?balance_minimum=40&limit=1')).wallet_id}`;
+      // The oldest one is over.
+      const over = await first<{ id: string }>('/campaigns?limit=100');
+      const views = {
+        ...{ home: '', customer, credits: `${customer}/credits`, statement: `${customer}/statement` },
+        ...{ order: `order/${order.id}`, campaigns: 'campaigns', campaign: `campaigns/${over.id}`, sales: 'sales' },
+        ...{ grants: 'grants', closing: 'closing', list: 'list/orders', rules: 'rules', users: 'users' },
+        ...{ webhooks: 'webhooks' },
+      };
+      const page = await enter({ email: EMAIL, password: PASSWORD }, '', { language: 'pt-BR' });
+      for (const [name, view] of Object.entries(views)) {
         await page.goto(`${service.url}/back-office/#/${view}`);
         await loaded(page);
-        expect(await page.locator('main').innerText()).not.toMatch(/Nothing here|Nada aqui/);
-        await page.screenshot({ path: `dist/pictures/${language}-${name}.png`, fullPage: true });
-        const isInReadme = language === 'pt-BR' && ['customer', 'today'].includes(name);
-        if (process.env.UPDATE_PICTURES === 'true' && isInReadme)
+        const text = await page.locator('main').innerText();
+        expect({ name, isEmpty: text.includes('Ainda não há nada') }).toEqual({ name, isEmpty: false });
+        await page.screenshot({ path: `dist/pictures/${name}-light.png`, fullPage: true });
+        if (process.env.UPDATE_PICTURES === 'true' && README_PICTURES.includes(name))
           await page.screenshot({ path: `docs/pictures/${name}.png` });
+        await page.emulateMedia({ colorScheme: 'dark' });
+        await page.setViewportSize({ width: 390, height: 844 });
+        await page.screenshot({ path: `dist/pictures/${name}-dark.png`, fullPage: true });
+        await page.emulateMedia({ colorScheme: 'light' });
+        await page.setViewportSize({ width: 1280, height: 900 });
       }
     });
   });
