@@ -15,10 +15,12 @@ export interface Bar {
   before?: { value: number; text: string };
 }
 
-const HEIGHT = 220;
+const HEIGHT = 230;
 const TOP = 22;
-const BOTTOM = 24;
+const BOTTOM = 36;
 const LEFT = 52;
+/** So many bars all have their name and their value. */
+const FEW = 8;
 
 /** The next number that reads well on an axis. */
 function roundUp(value: number): number {
@@ -45,10 +47,27 @@ export function Chart({ caption, bars, legend }: { caption: string; bars: Bar[];
   const y = (value: number): number => TOP + (HEIGHT - TOP - BOTTOM) * (1 - Math.max(value, 0) / most);
   const center = (index: number): number => LEFT + step * (index + 0.5);
   const highest = bars.reduce((top, bar, index) => (bar.value > bars[top]!.value ? index : top), 0);
-  const every = Math.ceil(bars.length / Math.max(Math.floor((width - LEFT) / 64), 1));
+  const isShort = bars.length <= FEW;
+  const every = isShort ? 1 : Math.ceil(bars.length / Math.max(Math.floor((width - LEFT) / 64), 1));
+  const barOf = (index: number, wide: number): { x: number; width: number; rx: number } => ({
+    ...{ x: center(index) - wide / 2, width: wide, rx: Math.min(2, wide / 4) },
+  });
+  const heightOf = (base: number, value: number): { y: number; height: number } => ({
+    ...{ y: y(base + value), height: Math.max(y(base) - y(base + value), value > 0 ? 1 : 0) },
+  });
+  /** Names of few bars have two lines, where one is too long. */
+  const linesOf = (name: string): string[] => {
+    const words = name.split(' ');
+    if (!isShort || words.length < 2 || name.length * 7 < step) return [name];
+    const first = words[0]!.length === 1 ? 2 : 1;
+    return [words.slice(0, first).join(' '), words.slice(first).join(' ')];
+  };
+  /** All of few; otherwise the highest one, and the last unless that is beside it. */
+  const isLabeled = (index: number): boolean =>
+    isShort || index === highest || (index === bars.length - 1 && Math.abs(center(index) - center(highest)) > 90);
   /** A text stays within the picture: half of it is about 4 pixels a letter. */
   const anchor = (x: number, { length }: string): 'start' | 'middle' | 'end' =>
-    x + length * 4 > width ? 'end' : x - length * 4 < LEFT ? 'start' : 'middle';
+    x + length * 4 > width ? 'end' : x - length * 4 < 0 ? 'start' : 'middle';
   const chosen = at === undefined ? undefined : bars[at];
   const move = (index: number): void => point(Math.min(Math.max(index, 0), bars.length - 1));
   const pointAt = ({ offsetX }: { offsetX: number }): void => move(Math.floor((offsetX - LEFT) / step));
@@ -83,44 +102,28 @@ export function Chart({ caption, bars, legend }: { caption: string; bars: Bar[];
               </g>
             );
           })}
-          {bars.map(({ name, value, base = 0, tone = '' }, index) => (
+          {bars.map(({ name, value, text, base = 0, tone = '', before }, index) => (
             <g key={index}>
-              <rect
-                class={`bar-of ${tone}`}
-                x={LEFT + step * (index + 0.15)}
-                y={y(base + value)}
-                width={step * 0.7}
-                height={Math.max(y(base) - y(base + value), value > 0 ? 1 : 0)}
-                rx={Math.min(2, step / 4)}
-              />
+              {before && (
+                <rect class="before" {...barOf(index, Math.min(step * 0.94, 64))} {...heightOf(0, before.value)} />
+              )}
+              <rect class={`bar-of ${tone}`} {...barOf(index, Math.min(step * 0.7, 48))} {...heightOf(base, value)} />
               {index % every === 0 && (
-                <text x={center(index)} y={HEIGHT - 6} text-anchor={anchor(center(index), name)}>
-                  {name}
+                <text x={center(index)} y={HEIGHT - 20} text-anchor={anchor(center(index), name)}>
+                  {linesOf(name).map((line, at) => (
+                    <tspan key={at} x={center(index)} dy={at * 13}>
+                      {line}
+                    </tspan>
+                  ))}
+                </text>
+              )}
+              {isLabeled(index) && value > 0 && (
+                <text class="value" x={center(index)} y={y(base + value) - 6} text-anchor={anchor(center(index), text)}>
+                  {text}
                 </text>
               )}
             </g>
           ))}
-          {bars.some(({ before }) => before) && (
-            <polyline
-              class="before"
-              points={bars.map(({ before }, index) => `${center(index)},${y(before?.value ?? 0)}`).join(' ')}
-            />
-          )}
-          {[...new Set([highest, bars.length - 1])].map(
-            (index) =>
-              bars[index] !== undefined &&
-              bars[index].value > 0 && (
-                <text
-                  key={index}
-                  class="value"
-                  x={center(index)}
-                  y={y((bars[index].base ?? 0) + bars[index].value) - 6}
-                  text-anchor={anchor(center(index), bars[index].text)}
-                >
-                  {index !== highest && Math.abs(center(index) - center(highest)) < 90 ? '' : bars[index].text}
-                </text>
-              ),
-          )}
         </svg>
         <output>
           {chosen

@@ -4,7 +4,7 @@ import { useContext, useEffect, useId, useRef, useState } from 'preact/hooks';
 import { t } from './format.js';
 import { useSubmit, type Values } from './hooks.js';
 import { notify } from './session.js';
-import { Problem, problemText } from './ui.js';
+import { InputError, Problem, problemText } from './ui.js';
 
 const Refusal = createContext<Values>({});
 const refusedTexts: Partial<Values> = t.refused;
@@ -160,6 +160,12 @@ const refusalsOf = (error: unknown): Values => {
   );
 };
 
+/** Whether a field of the form already says what the service said. */
+const isMarked = (error: unknown, form: HTMLFormElement | null): boolean =>
+  Object.entries(refusalsOf(error)).some(
+    ([name, text]) => text === problemText(error) && form?.elements.namedItem(name),
+  );
+
 export interface ActionProps {
   label: string;
   title?: string;
@@ -248,6 +254,7 @@ function ActionForm(props: ActionProps & { id: string; onDone: () => void; close
   const [isShown, setShown] = useState(false);
   const [done, setDone] = useState<ComponentChildren>();
   const inputs = useRef(0);
+  const form = useRef<HTMLFormElement>(null);
   const { isBusy, error, submit } = useSubmit(async (values) => {
     if (props.preview && preview === undefined) {
       const before = inputs.current;
@@ -271,6 +278,7 @@ function ActionForm(props: ActionProps & { id: string; onDone: () => void; close
   const isReady = preview !== undefined || !props.preview;
   return (
     <form
+      ref={form}
       onSubmit={submit}
       onInput={() => {
         inputs.current++;
@@ -291,7 +299,7 @@ function ActionForm(props: ActionProps & { id: string; onDone: () => void; close
           )}
           {error !== undefined && (
             <div ref={scrollTo}>
-              <Problem error={error} />
+              <Problem error={isMarked(error, form.current) ? new InputError(t.problems.validation_failed) : error} />
             </div>
           )}
         </Refusal.Provider>
@@ -302,10 +310,11 @@ function ActionForm(props: ActionProps & { id: string; onDone: () => void; close
         </button>
         {!done && (
           <button
+            data-step={isReady ? 'confirm' : 'preview'}
             class={props.isDangerous && isReady ? 'danger' : 'primary'}
             disabled={isBusy || (preview !== undefined && !isShown)}
           >
-            {isBusy ? t.action.working : isReady ? t.action.confirm : t.action.preview}
+            {isBusy ? t.action.working : isReady ? props.label : t.action.preview}
           </button>
         )}
       </p>

@@ -2,7 +2,7 @@ import type { CreateGrant } from '@cashback/client';
 import { fromCentavos, toCentavos } from '@cashback/client/money';
 import { parse } from 'csv-parse/browser/esm/sync';
 import { hasValidCheckDigits } from '../../src/platform/values/document.js';
-import { amountOf, dayFromToday, documentOf, monthOfToday, t } from './format.js';
+import { amountOf, dayFromToday, documentOf, language, monthOfToday, t } from './format.js';
 import { InputError } from './ui.js';
 
 /** A line of a file: what it grants, or what is wrong with it. */
@@ -25,9 +25,9 @@ export interface GrantFile {
 const MAX_BYTES = 5 * 1024 * 1024;
 const MAX_LINES = 10_000;
 
-/** The members of a grant, and how people name their columns. */
+/** The members of a grant, and how people name their columns: first in English, then in Portuguese. */
 const HEADS: Record<string, string[]> = {
-  document: ['document', 'documento', 'cpf', 'cnpj', 'cpf/cnpj', 'cpf ou cnpj'],
+  document: ['document', 'cpf', 'documento', 'cnpj', 'cpf/cnpj', 'cpf ou cnpj'],
   amount: ['amount', 'valor'],
   reason: ['reason', 'motivo'],
   expires_on: ['expires_on', 'último dia', 'ultimo dia', 'validade', 'válido até', 'last day'],
@@ -67,7 +67,7 @@ function dayOf(text: string): string {
   const day = text.replace(/^(\d{2})\/(\d{2})\/(\d{4})$/, '$3-$2-$1');
   const date = new Date(`${day}T00:00:00Z`);
   const isDay = /^\d{4}-\d{2}-\d{2}$/.test(day) && !Number.isNaN(+date) && date.toISOString().startsWith(day);
-  if (!isDay || day < dayFromToday(0)) throw new InputError(t.file.faults.day);
+  if (!isDay || day < dayFromToday(0)) throw new InputError(t.file.faults.day(text));
   return day;
 }
 
@@ -156,11 +156,11 @@ export const totalOf = (lines: Line[]): string =>
 
 /** The lines that were not granted, to correct and drop again: each keeps its external ID. */
 export function failedLines(lines: Line[], name: string, whyOf: (line: Line) => string): string {
-  const heads = ['document', 'amount', 'reason', 'expires_on', 'note', 'store', 'external_id'];
   const quoted = (text: string): string => `"${text.replaceAll('"', '""')}"`;
   const rows = lines.map((line) => {
     const fields: Record<string, string> = { external_id: `${name}-${line.number}`, ...line.fields };
-    return [...heads.map((head) => fields[head] ?? ''), whyOf(line)].map(quoted).join(';');
+    return [...Object.keys(HEADS).map((head) => fields[head] ?? ''), whyOf(line)].map(quoted).join(';');
   });
+  const heads = Object.values(HEADS).map(([english, portuguese]) => (language === 'pt-BR' ? portuguese : english));
   return ['\ufeff' + [...heads, t.file.why].join(';'), ...rows, ''].join('\r\n');
 }

@@ -6,7 +6,7 @@ import { choose, language, showTheme, t, useTimeZone } from './format.js';
 import { restoreScroll, useLoad, useRoute } from './hooks.js';
 import { logOut, onEnd, onIdle, onNotice, type Notice, refreshClock, resume, type Session } from './session.js';
 import { Header } from './shell.js';
-import { Await, Heading, InputError, Problem } from './ui.js';
+import { Await, Heading, InputError, Nothing, Problem } from './ui.js';
 import { Clock } from './views/clock.js';
 import { Customer } from './views/customer.js';
 import { Home } from './views/home.js';
@@ -51,7 +51,6 @@ const VIEWS: Record<string, View> = {
     name: t.campaigns.title,
     show: later(async () => (await import('./views/campaigns.js')).campaigns),
   },
-  list: { permissions: ['reports'], show: later(async () => (await import('./views/list.js')).listView) },
   sales: {
     name: t.sales.title,
     permissions: ['reports'],
@@ -66,6 +65,11 @@ const VIEWS: Record<string, View> = {
     name: t.closing.title,
     permissions: ['reports'],
     show: later(async () => (await import('./views/closing.js')).closing),
+  },
+  list: {
+    name: t.list.title,
+    permissions: ['reports'],
+    show: later(async () => (await import('./views/list.js')).listView),
   },
   rules: { name: t.rules.title, show: later(async () => (await import('./views/rules.js')).rules) },
   users: {
@@ -128,7 +132,7 @@ function App(): JSX.Element {
       {/* What was typed is still there when the same user has logged in again. */}
       {session && (
         <main id="main" key={`${current} ${session.me.user_id}`} hidden={isEnded}>
-          {can(view) ? view.show(session, more) : <NotAllowed />}
+          {can(view) ? view.show(session, more) : <NotAllowed title={view.name ?? t.title} />}
         </main>
       )}
       {session === null && <Login onSession={enter} note={note} />}
@@ -147,10 +151,10 @@ function App(): JSX.Element {
   );
 }
 
-const NotAllowed = (): JSX.Element => (
+const NotAllowed = ({ title }: { title: string }): JSX.Element => (
   <>
-    <Heading title={t.title} />
-    <p>{t.noPermission}</p>
+    <Heading title={title} />
+    <Nothing text={t.noPermission} />
   </>
 );
 

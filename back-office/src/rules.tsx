@@ -61,6 +61,18 @@ export const Sentences = ({ of }: { of: RulesSet }): JSX.Element => (
   </ul>
 );
 
+/** What a campaign has differently from the base: it repeats the rates of the methods that it leaves. */
+export function differing(rules: RulesSet, base: Policy): RulesSet {
+  const rates = Object.entries(rules[BY_METHOD] ?? {}).filter(
+    ([id, rate]) => rules.earn_rate || rate !== (base[BY_METHOD][id] ?? base.earn_rate),
+  );
+  const others = Object.entries(rules).filter(([name]) => name !== BY_METHOD);
+  return {
+    ...(Object.fromEntries(others) as RulesSet),
+    ...(rates.length > 0 && { [BY_METHOD]: Object.fromEntries(rates) }),
+  };
+}
+
 /** What it gives, on a line. */
 export function inShort(rules: RulesSet): string {
   const rates = Object.entries(rules[BY_METHOD] ?? {}).map(([id, rate]) => `${methodText(id)} ${percent(rate)}`);

@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { hasValidCheckDigits, isDocument } from '../../src/platform/values/document.js';
 import { documentOf, money, t } from './format.js';
 import { address, firstPage, useSubmit } from './hooks.js';
+import { Icon } from './icons.js';
 import { cashback, type Session } from './session.js';
 import { OrderBadge, Problem } from './ui.js';
 
@@ -153,6 +154,14 @@ export function Search({ session }: { session: Session }): JSX.Element {
   const [recent, setRecent] = useState(seen);
   const hit = useHit(visible(text));
   useShortcuts(() => input.current?.select());
+  useEffect(() => {
+    const clear = (): void => {
+      setText('');
+      setMissing(undefined);
+    };
+    addEventListener('hashchange', clear);
+    return () => removeEventListener('hashchange', clear);
+  }, []);
   const open = (href: string): void => {
     setText('');
     (document.activeElement as HTMLElement | null)?.blur();
@@ -183,6 +192,7 @@ export function Search({ session }: { session: Session }): JSX.Element {
           setMissing(undefined);
         }}
       />
+      <Icon name="search" />
       <kbd aria-hidden="true">/</kbd>
       <div class="hits" id="search-hits">
         {isBusy && <p role="status">{t.loading}</p>}

@@ -31,6 +31,10 @@ const isBlank = (shown: ComponentChildren): boolean =>
 const classOf = ({ isNumber, isLead, isActions }: Column<never>, shown: ComponentChildren): string =>
   [isNumber && 'number', isLead && 'lead', isActions && 'actions', isBlank(shown) && 'blank'].filter(Boolean).join(' ');
 
+/** Columns without those that say nothing in any row; but what a row is about stays. */
+const withoutBlank = <T,>(columns: Column<T>[], rows: T[]): Column<T>[] =>
+  columns.filter((column) => column.isLead || rows.some((row) => !isBlank(column.cell(row))));
+
 /** A table that scrolls by itself if it is wide. A continued one has its heads for screen readers only. */
 function Rows<T>(props: TableProps<T> & { isContinued?: boolean }): JSX.Element {
   const { caption, columns, rows, foot, isContinued } = props;
@@ -46,12 +50,12 @@ function Rows<T>(props: TableProps<T> & { isContinued?: boolean }): JSX.Element 
     });
   return (
     <div class="scrolls" role="group" aria-label={caption} tabIndex={0}>
-      <table role="table">
+      <table role="table" class={columns.every(({ isLead }) => isLead) ? 'plain' : undefined}>
         <thead class={isContinued ? 'hidden' : undefined} role="rowgroup">
           <tr role="row">
-            {columns.map(({ head, isNumber }) => (
+            {columns.map(({ head, isNumber, isActions }) => (
               <th key={head} role="columnheader" scope="col" class={isNumber ? 'number' : undefined}>
-                {head}
+                <span class={isActions ? 'hidden' : undefined}>{head}</span>
               </th>
             ))}
           </tr>
@@ -75,12 +79,14 @@ function Rows<T>(props: TableProps<T> & { isContinued?: boolean }): JSX.Element 
 
 /** @param props `empty` says why there is no row, and what to do */
 export function Table<T>(props: TableProps<T> & { empty?: ComponentChildren }): JSX.Element {
-  return props.rows.length === 0 ? <Empty>{props.empty ?? t.nothing}</Empty> : <Rows {...props} />;
+  const { rows, foot, columns, empty } = props;
+  if (rows.length === 0) return <Empty>{empty ?? t.nothing}</Empty>;
+  return <Rows {...props} columns={withoutBlank(columns, foot ? [...rows, foot] : rows)} />;
 }
 
 // A page that was drawn is not drawn again when the next one comes, and not laid out while it is out of sight.
 function Chunk<T>(props: Parameters<typeof Rows<T>>[0]): JSX.Element {
-  return useMemo(() => <Rows {...props} />, [props.rows]);
+  return useMemo(() => <Rows {...props} />, [props.rows, props.columns.length]);
 }
 
 /** A list of the API. More is loaded at its end, when that is in sight or by the button. */
@@ -93,6 +99,7 @@ export function PagedTable<T>(props: {
 }): JSX.Element {
   const { pages, isComplete, isLoading, error, more } = usePages(props.list, props.on);
   const shown = pages.filter((rows) => rows.length > 0);
+  const columns = withoutBlank(props.columns, shown.flat());
   const end = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const watcher = new IntersectionObserver(([entry]) => entry?.isIntersecting && more(), { rootMargin: '300px' });
@@ -103,12 +110,7 @@ export function PagedTable<T>(props: {
     <div>
       {shown.map((rows, index) => (
         <div class={rows.length < 50 ? 'chunk' : 'chunk far'} key={index}>
-          <Chunk
-            caption={`${props.caption} ${index + 1}`}
-            columns={props.columns}
-            rows={rows}
-            isContinued={index > 0}
-          />
+          <Chunk caption={`${props.caption} ${index + 1}`} columns={columns} rows={rows} isContinued={index > 0} />
         </div>
       ))}
       {isComplete && shown.length === 0 && <Empty>{props.empty ?? t.nothing}</Empty>}

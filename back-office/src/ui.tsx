@@ -1,4 +1,4 @@
-import { CashbackError, type By, type Order, type OrderStatus } from '@cashback/client';
+import { CashbackError, type By, type EntryKind, type Order, type OrderStatus } from '@cashback/client';
 import { type ComponentChildren, Fragment, type JSX } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { isDocument } from '../../src/platform/values/document.js';
@@ -12,6 +12,8 @@ export class InputError extends Error {}
 /** What went wrong, and what to do; an unexpected one with the ID that the log has. */
 export function problemText(error: unknown): string {
   if (error instanceof InputError) return error.message;
+  // A part of the page that did not arrive.
+  if (error instanceof TypeError && /import|module/i.test(error.message)) return t.problems.network_error;
   if (!(error instanceof CashbackError)) return t.problem.unexpected(String(error));
   const known = (t.problems as Partial<Record<string, string | ((members: Members) => string)>>)[error.code];
   if (known === undefined) return t.problem.unexpected(`${error.code}, ${error.requestId ?? '–'}`);
@@ -37,6 +39,7 @@ export function Await<T>(props: {
   children: (data: T) => ComponentChildren;
 }): JSX.Element {
   const { data, error, reload } = props.of;
+  if (error instanceof CashbackError && error.status === 404) return <Nothing text={problemText(error)} />;
   if (error !== undefined) return <Problem error={error} retry={reload} />;
   return data === undefined ? <Skeleton lines={props.lines ?? 3} /> : <>{props.children(data)}</>;
 }
@@ -120,6 +123,13 @@ export function Section(props: {
     </section>
   );
 }
+
+/** What is not there, or not for this user: to try again would not help. */
+export const Nothing = ({ text }: { text: string }): JSX.Element => (
+  <Empty>
+    {text} <a href="#/">{t.toHome}</a>
+  </Empty>
+);
 
 /** Why there is nothing, and what to do. */
 export const Empty = ({ children }: { children: ComponentChildren }): JSX.Element => <p class="empty">{children}</p>;
@@ -214,6 +224,13 @@ export const Facts = ({ of }: { of: (false | [name: string, ...ComponentChildren
 
 /** An order that expired or was cancelled earns nothing, so its offer is none to show. */
 export const earnsNothing = ({ status }: Pick<Order, 'status'>): boolean => ['expired', 'cancelled'].includes(status);
+
+/** What a line of the ledger is; what was undone has the other sign. */
+export function kindText(kind: EntryKind, amount: string): string {
+  const isOther = amount.startsWith('-') === ['return', 'earn', 'grant'].includes(kind);
+  const canBeUndone = ['return', 'take_back', 'debit'].includes(kind);
+  return canBeUndone && isOther ? t.refund.undoneOf(t.entryKind[kind]) : t.entryKind[kind];
+}
 
 export const by = (who: By | null): string => (!who ? '–' : who.user_id ? who.name : t.operator);
 

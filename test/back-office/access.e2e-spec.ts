@@ -1,6 +1,6 @@
 import { beforeAll, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { describeInBrowser, type Language, loaded, logIn, useBrowser } from '../support/browser.js';
+import { describeInBrowser, type Language, loaded, logIn, useBrowser, submit } from '../support/browser.js';
 import { aDocument, grant } from '../support/factories.js';
 import { deliver } from '../support/receiver.js';
 import { type Order, type Wallet, unique } from '../support/shop.js';
@@ -127,7 +127,7 @@ describeInBrowser('The back office', () => {
     await page.keyboard.type(reason);
     await press('Enter');
     await page.getByText('The customer gets').waitFor();
-    await page.locator('dialog button:enabled', { hasText: 'Confirm' }).waitFor();
+    await page.locator('[data-step="confirm"]:enabled').waitFor();
     await press('Enter');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await page.getByText('The customer').waitFor({ state: 'detached' });
@@ -145,7 +145,7 @@ describeInBrowser('The back office', () => {
     await page.getByRole('heading', { name: order.external_id }).waitFor();
     expect(await page.evaluate('document.activeElement.tagName')).toBe('H1');
     await page.goto(`${service.url}/back-office/#/customer/${wallet.id}`);
-    await page.getByText('to use today').waitFor();
+    await page.locator('blockquote').waitFor();
     await page.keyboard.press('/');
     const seen = await hits.getByRole('link').allInnerTexts();
     expect(seen[0]).toMatch(/^•/);
@@ -189,7 +189,7 @@ describeInBrowser('The back office', () => {
 
   it('does each thing once while a third of the requests fail, before or after they are done, and says so', async () => {
     const page = await enter(merchant, `customer/${wallet.id}`);
-    await page.getByText('to use today').waitFor();
+    await page.locator('blockquote').waitFor();
     let requests = 0;
     await page.route(/\/(grants|wallets|orders)/, async (route) => {
       const number = requests++ % 6;
@@ -204,7 +204,7 @@ describeInBrowser('The back office', () => {
       await dialog.getByLabel('Amount').fill('1,00');
       await dialog.getByLabel('Reason').fill(`Rede ${attempt}`);
       await dialog.getByRole('button', { name: 'Continue' }).click();
-      await dialog.getByRole('button', { name: /^Confirm/ }).click();
+      await submit(dialog).click();
       await dialog.waitFor({ state: 'detached' });
     }
     const given = await merchant.all<{ reason: string }>('/grants?limit=100');
@@ -224,13 +224,13 @@ describeInBrowser('The back office', () => {
     await dialog.getByLabel('Reason').fill('Sem rede');
     await dialog.getByRole('button', { name: 'Continue' }).click();
     await page.context().setOffline(true);
-    await dialog.getByRole('button', { name: /^Confirm/ }).click();
+    await submit(dialog).click();
     await page.getByText('The connection is bad.').waitFor();
     await dialog.getByText('The service cannot be reached.').waitFor();
     expect(await dialog.getByLabel('Reason').inputValue()).toBe('Sem rede');
     await page.context().setOffline(false);
     await dialog.getByRole('button', { name: 'Continue' }).click();
-    await dialog.getByRole('button', { name: /^Confirm/ }).click();
+    await submit(dialog).click();
     await dialog.waitFor({ state: 'detached' });
     const given = await merchant.all<{ reason: string }>('/grants?limit=100');
     expect(given.filter(({ reason }) => reason === 'Sem rede')).toHaveLength(1);

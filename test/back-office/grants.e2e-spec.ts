@@ -48,7 +48,7 @@ describeInBrowser('Grants from a file in the back office', () => {
     await drop(page, 'Aniversários de março.csv', file);
     await page.getByText('This CPF or CNPJ is wrong.').waitFor();
     await page.getByText('Write the amount with cents').waitFor();
-    await page.getByText('Write a day after today').waitFor();
+    await page.getByText('The day 31/02/2099 does not exist or is over.').waitFor();
     expect((await figures(page)).slice(0, 2)).toEqual(['205', '3']);
     expect(plain((await figures(page))[2]!)).toBe('R$3,075.00');
     expect(await grants()).toEqual([]);

@@ -1,6 +1,15 @@
 import { beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
-import { confirm, describeInBrowser, type Language, openDialog, plain, useBrowser } from '../support/browser.js';
+import {
+  confirm,
+  describeInBrowser,
+  type Language,
+  openDialog,
+  plain,
+  useBrowser,
+  submit,
+} from '../support/browser.js';
+import { documentsOf, randomFrom } from '../../tools/demo-data.mjs';
 import { aDocument, aMerchant, aUser, grant } from '../support/factories.js';
 import type { Order, Refund, Shop } from '../support/shop.js';
 import { useService } from '../support/use-service.js';
@@ -106,7 +115,10 @@ describeInBrowser('An order in the back office', () => {
     await dialog.getByLabel('An amount').check();
     await dialog.getByLabel('Amount of the refund').fill('200,01');
     await dialog.getByRole('button', { name: 'Continue' }).click();
-    expect(plain(await dialog.getByRole('alert').innerText())).toContain('At most R$200.00 can still be refunded.');
+    await dialog.getByText('Check the marked fields.').waitFor();
+    expect(plain(await dialog.locator('.refusal:not(:empty)').first().innerText())).toContain(
+      'At most R$200.00 can still be refunded.',
+    );
     await dialog.getByLabel('Amount of the refund').fill('10,00');
     await dialog.getByLabel('Of it, goods').fill('0,00');
     await dialog.getByRole('button', { name: 'Continue' }).click();
@@ -189,7 +201,7 @@ describeInBrowser('An order in the back office', () => {
     await dialog.getByRole('button', { name: 'Continue' }).click();
     await dialog.getByText('To pay back to the customer').waitFor();
     await merchant.refund(order, undefined, { items: [{ id: order.items[0]!.id }] });
-    await dialog.getByRole('button', { name: /^Confirm/ }).click();
+    await submit(dialog).click();
     await dialog.getByText('Somebody else has changed the order.').waitFor();
     expect(await refundsOf(order)).toHaveLength(1);
     await dialog.getByRole('button', { name: 'Back' }).click();
@@ -217,7 +229,7 @@ describeInBrowser('An order in the back office', () => {
       const dialog = await openDialog(page, 'Refund');
       await tick(dialog, 'Caneca', 1);
       await dialog.getByRole('button', { name: 'Continue' }).click();
-      await dialog.getByRole('button', { name: /^Confirm/ }).click();
+      await submit(dialog).click();
       return dialog;
     };
     const first = await begin();
@@ -323,7 +335,7 @@ describeInBrowser('An order in the back office', () => {
     for (const { external_id } of [unpaid, cancelled]) {
       const row = page.getByRole('row').filter({ hasText: external_id });
       await row.first().waitFor();
-      expect((await row.locator('td').allInnerTexts()).slice(5, 7)).toEqual(['–', '–']);
+      expect(await row.getByText('–', { exact: true }).count()).toBeGreaterThanOrEqual(2);
     }
     await page.goto(`${service.url}/back-office/#/order/${spent.id}`);
     await page.getByText(`of order ${spent.external_id} will be available on`).waitFor();
@@ -351,7 +363,7 @@ describeInBrowser('An order in the back office', () => {
     const page = await open(order);
     const dialog = await openDialog(page, 'Cancel order');
     await merchant.complete(order);
-    await dialog.getByRole('button', { name: /^Confirm/ }).click();
+    await submit(dialog).click();
     expect(await dialog.getByRole('alert').innerText()).toContain('The order has changed');
     expect(await merchant.order(order)).toMatchObject({ status: 'completed' });
   });
@@ -391,7 +403,7 @@ describeInBrowser('An order in the back office', () => {
       const holding = await shop.hold(await shop.create({ document: order.document }), '1.00');
       const page = await enter(shop, `order/${order.id}`, { language });
       const dialog = await openDialog(page, correct);
-      await dialog.getByLabel(cpf).fill(aDocument());
+      await dialog.getByLabel(cpf).fill('39053344705');
       await dialog.getByLabel(why).fill('Digitado errado');
       await dialog.getByRole('button', { name: next }).click();
       await confirm(dialog);
@@ -402,13 +414,17 @@ describeInBrowser('An order in the back office', () => {
   );
 
   it('of the wrong customer is corrected, before and after its completion', async () => {
-    const [right, later] = [aDocument(), aDocument()];
+    const [right, later] = documentsOf(randomFrom(520), 2) as [string, string];
     const order = await merchant.create({ document, store: 'SP-014', metadata: { note: 'kept' } });
     const page = await open(order);
     let dialog = await openDialog(page, 'Correct CPF');
     await dialog.getByLabel('CPF or CNPJ').fill('123');
     await dialog.getByRole('button', { name: 'Continue' }).click();
     await dialog.getByText('Check the digits of the CPF or CNPJ.').waitFor();
+    // It works once, so a CPF that nobody can have is no customer.
+    await dialog.getByLabel('CPF or CNPJ').fill('52998224724');
+    await dialog.getByRole('button', { name: 'Continue' }).click();
+    await dialog.getByText('The check digits of this CPF or CNPJ are wrong.').waitFor();
     await dialog.getByLabel('CPF or CNPJ').fill(right);
     await dialog.getByRole('button', { name: 'Continue' }).click();
     await dialog.getByText('This customer is new').waitFor();
@@ -428,7 +444,7 @@ describeInBrowser('An order in the back office', () => {
     await dialog.getByLabel('Reason').fill('Digitado errado');
     await dialog.getByRole('button', { name: 'Continue' }).click();
     await confirm(dialog);
-    await dialog.getByText('Moved:').waitFor();
+    await dialog.getByText(/ moved\./).waitFor();
     expect(await merchant.order(order)).toMatchObject({
       document: later,
       customer_changed_by: { name: 'Suporte Ana' },

@@ -1,6 +1,6 @@
 import { beforeAll, expect, it } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
-import { confirm, describeInBrowser, logIn, useBrowser, openDialog } from '../support/browser.js';
+import { confirm, describeInBrowser, logIn, useBrowser, openDialog, submit } from '../support/browser.js';
 import { aUser } from '../support/factories.js';
 import { type Shop, unique } from '../support/shop.js';
 import { useService } from '../support/use-service.js';
@@ -45,7 +45,7 @@ describeInBrowser('Users in the back office', () => {
     await dialog.getByLabel('Name').fill('Caixa 4');
     await dialog.getByLabel('Email').fill(email);
     await dialog.getByRole('checkbox', { name: /^sell/ }).check();
-    await dialog.getByRole('button', { name: /^Confirm/ }).click();
+    await submit(dialog).click();
     expect(await dialog.getByRole('alert').innerText()).toContain('Another user has this email.');
     expect(await dialog.getByLabel('Name').inputValue()).toBe('Caixa 4');
     await dialog.getByRole('button', { name: 'Back' }).click();
@@ -58,7 +58,7 @@ describeInBrowser('Users in the back office', () => {
     const dialog = await openDialog(page, 'Create access');
     await dialog.getByLabel('Name').fill('Caixa 5');
     await dialog.getByLabel('Email').fill(`caixa-${unique()}@shop.example`);
-    await dialog.getByRole('button', { name: /^Confirm/ }).click();
+    await submit(dialog).click();
     await dialog.getByText('Check the marked fields.').waitFor();
     const choice = dialog.getByRole('group', { name: 'For every day' });
     const described = await choice.getAttribute('aria-describedby');
@@ -82,11 +82,11 @@ describeInBrowser('Users in the back office', () => {
 
     dialog = await openDialog(row, 'Disable');
     await confirm(dialog);
-    await row.getByText('disabled', { exact: true }).waitFor();
+    await row.getByText('Disabled', { exact: true }).waitFor();
     await till.get('/policy').refused(401, 'invalid_token');
     dialog = await openDialog(row, 'Enable');
     await confirm(dialog);
-    await row.getByText('active', { exact: true }).waitFor();
+    await row.getByText('Active', { exact: true }).waitFor();
     dialog = await openDialog(row, 'New password');
     await confirm(dialog);
     await logIn(await open(), { email: till.email, password: await dialog.locator('code').innerText() });
@@ -105,10 +105,10 @@ describeInBrowser('Users in the back office', () => {
     const dialog = await openDialog(page, 'Change password');
     await dialog.getByLabel('Current password').fill('wrong');
     await dialog.getByLabel('New password').fill('a better password');
-    await dialog.getByRole('button', { name: /^Confirm/ }).click();
+    await submit(dialog).click();
     expect(await dialog.getByRole('alert').innerText()).toContain('The current password is wrong.');
     await dialog.getByLabel('Current password').fill(till.password);
-    await dialog.getByRole('button', { name: /^Confirm/ }).click();
+    await submit(dialog).click();
     await dialog.getByText('Your password is changed.').waitFor();
     await logIn(await open(), { email: till.email, password: 'a better password' });
   });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { confirm, describeInBrowser, useBrowser, openDialog } from '../support/browser.js';
+import { confirm, describeInBrowser, useBrowser, openDialog, submit } from '../support/browser.js';
 import { aMerchant, aUser } from '../support/factories.js';
 import { answerWith, deliver, type Receiver, startReceiver } from '../support/receiver.js';
 import type { Endpoint, Shop } from '../support/shop.js';
@@ -38,11 +38,11 @@ describeInBrowser('Webhooks in the back office', () => {
     await page.route('**/webhook-endpoints/*', (route) =>
       route.continue({ postData: { ...(route.request().postDataJSON() as object), types: ['order.lost'] } }),
     );
-    await dialog.getByRole('button', { name: /^Confirm/ }).click();
+    await submit(dialog).click();
     await dialog.getByRole('group').getByText('Only types of the list below.').waitFor();
     await page.unroute('**/webhook-endpoints/*');
     await dialog.getByLabel('Events per request').fill('101');
-    await dialog.getByRole('button', { name: /^Confirm/ }).click();
+    await submit(dialog).click();
     await dialog.getByText('A number from 1 to 100.').waitFor();
     await dialog.getByLabel('Events per request').fill('10');
     await confirm(dialog);

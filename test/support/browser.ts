@@ -93,8 +93,11 @@ export async function openDialog(within: Page | Locator, button: string): Promis
   return dialog;
 }
 
+/** The button that does what the dialog is for, when what would happen has been shown. */
+export const submit = (within: Page | Locator): Locator => within.locator('[data-step="confirm"]');
+
 /** Clicks twice on what the dialog does. */
-export const confirm = (dialog: Locator): Promise<void> => dialog.getByRole('button', { name: /^Confirm/ }).dblclick();
+export const confirm = (dialog: Locator): Promise<void> => submit(dialog).dblclick();
 
 /** Looks for something in the header, as people do from everywhere. */
 export async function look(page: Page, text: string): Promise<void> {

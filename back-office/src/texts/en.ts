@@ -21,6 +21,7 @@ const inDays = (days: number): string => (days === 1 ? '1 day' : `${days} days`)
 export const en = {
   title: 'Back office',
   menu: 'Menu',
+  toHome: 'Back to Home',
   skip: 'Skip to the content',
   user: (name: string) => `Your account: ${name}`,
   theme: { system: 'As the device', light: 'Light', dark: 'Dark' },
@@ -48,7 +49,6 @@ export const en = {
     working: 'One moment…',
     preview: 'Continue',
     refresh: 'Refresh',
-    confirm: 'Confirm',
   },
   field: {
     amount: 'Amount',
@@ -111,11 +111,10 @@ export const en = {
     pending: 'Pending',
     held: 'Held',
     debt: 'Debt',
-    pendingHint: 'still in the return period',
-    heldHint: 'for open orders',
-    debtHint: 'next cashback pays it first',
+    hints: { pending: 'still in the return period', held: 'for open orders', debt: 'next cashback pays it first' },
     answer: {
       available: (amount: string) => `${amount} to use today`,
+      through: (amount: string, day: string) => `${amount} to use through ${day}`,
       nothing: 'Nothing to use today',
       frozen: (amount: string) => `The wallet is frozen: the ${amount} cannot be used now`,
       release: (amount: string, day: string, all: string | null) =>
@@ -142,14 +141,15 @@ export const en = {
     availableOn: 'From',
     expiresOn: 'Last day',
     remaining: 'Left',
-    addsUp: ({ available, pending, held, balance }: Record<'available' | 'pending' | 'held' | 'balance', string>) =>
-      `Available ${available} + pending ${pending} + held ${held} = ${balance}, the sum of these lines.`,
+    addsUp: (parts: [name: string, amount: string][], balance: string) =>
+      `${parts.map((part) => part.join(' ')).join(' + ')} = ${balance}, the sum of these lines.`,
   },
   entry: {
     kind: 'Movement',
     source: 'Order or grant',
     refund: (id: string) => `Refund ${id}`,
     sold: (at: ComponentChildren): ComponentChildren => ['sold ', at],
+    grant: 'Grant',
     lines: (credits: string) => `in ${credits} credits`,
     balance: 'Balance',
   },
@@ -284,6 +284,8 @@ export const en = {
     items: 'What came back',
     quantityOf: (name: string) => `Quantity of ${name}`,
     undo: 'Undo refund',
+    payBackUndone: 'To charge the customer again',
+    undoneOf: (what: string) => `${what} (undone)`,
     undone: 'Undone',
     undoText:
       'The order, the cashback and the amounts become what they were before this refund. Money that was paid back to the customer does not come back by itself.',
@@ -314,7 +316,8 @@ export const en = {
     preview: (from: string, to: string) => `From ${from} to ${to}`,
     unknown: 'This customer is new: check each digit.',
     digits: 'The check digits of this CPF or CNPJ are wrong.',
-    moved: (moved: string, notMoved: string) => `Moved: ${moved}. Spent before, and not moved: ${notMoved}.`,
+    moved: (moved: string, notMoved: string | null) =>
+      notMoved === null ? `${moved} moved.` : `${moved} moved. ${notMoved} had been spent, and did not move.`,
   },
   grant: {
     button: 'Grant cashback',
@@ -333,12 +336,14 @@ export const en = {
     preview: (amount: string, validity: string) =>
       `The customer gets ${amount} of cashback, which can be used ${validity}. Your name is saved with it.`,
     void: 'Void',
+    already: 'This cashback had been granted again before.',
+    againNote: (source: string) => `Cashback of ${source} expired.`,
     voidText: (amount: string) => `${amount} is left of this grant. What is not held is removed.`,
     voided: (amount: string) => `${amount} voided.`,
   },
   debit: {
     button: 'Take cashback',
-    text: 'To undo a mistake, such as cashback that was granted twice. What expires first is taken first; what is held stays.',
+    text: 'To correct a mistake. What expires first is taken first; what is held stays. A wrong grant can be voided among the credits.',
     preview: (amount: string) => `${amount} of the customer’s cashback is taken. Your name is saved with it.`,
     reasons: ['Granted twice', 'Wrong amount', 'Fraud'],
     take: 'If there is less than that, take what there is',
@@ -354,7 +359,7 @@ export const en = {
   file: {
     title: 'Grants',
     fromFile: 'Grant from a spreadsheet',
-    text: 'A file with one line per customer. Before anything is granted, you see each line and what must be corrected.',
+    text: 'A file with one line per customer. Before anything is granted, you see each line and what must be corrected. For one customer, search the CPF.',
     drop: 'Drop a CSV file here, as a program for spreadsheets saves it, or',
     choose: 'Choose file',
     columns: 'Columns: document and amount; if you like, reason, last day, note, store.',
@@ -367,7 +372,7 @@ export const en = {
     faults: {
       document: 'This CPF or CNPJ is wrong. The spreadsheet may have removed zeros: format the column as text.',
       amount: 'Write the amount with cents, such as 15,00.',
-      day: 'Write a day after today, such as 31/12/2026.',
+      day: (day: string) => `The day ${day} does not exist or is over. Write one such as 31/12/2026.`,
       reason: 'There is no reason: in the line, or for all lines when you choose the file.',
       twin: 'Another line has this ID.',
     },
@@ -379,7 +384,8 @@ export const en = {
     tooMuch:
       'The total exceeds what you can still grant today. The last lines would be refused: ask somebody else, or go on tomorrow with the same name of the list.',
     ready: 'ready',
-    grant: (lines: string, total: string) => `Grant ${total} to ${lines} customers`,
+    grant: (lines: string, total: string) =>
+      `Grant ${total} in all, to ${lines} ${lines === '1' ? 'customer' : 'customers'}`,
     progress: (done: string, all: string) => `${done} of ${all}`,
     done: (granted: string, existing: string, failed: string) =>
       `Granted now: ${granted}. Granted before: ${existing}. Refused: ${failed}.`,
@@ -437,11 +443,15 @@ export const en = {
     owed: 'Owed to customers',
     owedHint: 'before what customers owe (debt)',
     expiring30: 'Expires in 30 days',
+    expiring30Hint: 'without what is held',
     days: 'The last 30 days',
+    expired: 'Expired in the last 7 days',
     expiring: 'Expires in the next 7 days',
     noExpiring: 'Nothing expires in the next 7 days.',
     seen: 'Seen recently',
-    begin: 'Search a CPF or an order number at the top of the page. The key / leads there.',
+    begin: 'Search a CPF or an order number at the top of the page.',
+    key: 'Shortcut: the key /.',
+    search: 'Search',
   },
   period: {
     csv: 'Download CSV',
@@ -502,7 +512,7 @@ export const en = {
     refunded: 'Refunded',
     before: (text: string) => `before: ${text}`,
     chart: 'Day by day',
-    compared: (days: number) => `The dashed line is the ${days} days before.`,
+    compared: (days: number) => `The pale bars are the ${days} days before.`,
     none: 'No order was completed in this period. Choose another one.',
     who: 'Who did what',
     whoText: 'Each number opens its list.',
@@ -560,7 +570,6 @@ export const en = {
     expiringUnknown: 'There are too many credits to add them up here.',
     months: 'Twelve months',
     month: 'Month',
-    open: 'not closed',
   },
   campaigns: {
     title: 'Campaigns',
@@ -573,7 +582,7 @@ export const en = {
     endText: 'It ends in a minute. Orders that were created before keep its rules.',
     remove: 'Delete',
     removeText: 'The campaign has not begun. It disappears, and the usual rules hold on its days.',
-    status: { running: 'running', upcoming: 'upcoming', over: 'over' },
+    status: { running: 'Running', upcoming: 'Upcoming', over: 'Over' },
     group: { running: 'Now', upcoming: 'Upcoming', over: 'Over' },
     empty: {
       running: (usual: string) => `No campaign runs now: the usual rules hold (${usual}).`,
@@ -590,6 +599,8 @@ export const en = {
     throughHint: 'It runs through midnight of this day.',
     begun: (day: string) => `${day}, and cannot be changed: it has begun`,
     taken: (days: string) => `Taken: ${days}.`,
+    overlaps: (days: string) => `There is a campaign on these days: ${days}. Choose others.`,
+    normally: (of: string) => `Normally: ${of}.`,
     madeBy: 'Created by',
     by: (who: string, at: string) => `Created by ${who}, ${at}`,
     created: 'Created by',
@@ -609,7 +620,7 @@ export const en = {
     before: (days: string) => `Before: ${days}`,
     orders: (orders: number) => (orders === 1 ? '1 order' : `${orders} orders`),
     chart: 'Orders by day, all of the shop',
-    compared: (days: number) => `The dashed line is the ${days} days before.`,
+    compared: (days: number) => `The pale bars are the ${days} days before.`,
     measure: {
       orders: 'Orders',
       total: 'Sales',
@@ -701,7 +712,7 @@ export const en = {
     waiting: (events: number) => `${events} waiting`,
     legend: 'Red: hours with events that still wait. Single attempts are not kept.',
     partial: (most: string) => `Only the newest ${most} events are counted.`,
-    status: { active: 'active', disabled: 'disabled' },
+    status: { active: 'Active', disabled: 'Disabled', failing: 'Failing' },
     create: 'Add endpoint',
     change: 'Change',
     remove: 'Delete',
@@ -797,9 +808,9 @@ export const en = {
     actions: 'Actions',
     lastLogin: 'Last login',
     sessions: 'Sessions',
-    active: 'active',
-    disabled: 'disabled',
-    lockedOut: 'locked out',
+    active: 'Active',
+    disabled: 'Disabled',
+    lockedOut: 'Locked out',
     until: (at: string) => `until ${at}`,
     create: 'Create access',
     another: 'Create another',

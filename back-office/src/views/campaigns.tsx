@@ -4,7 +4,7 @@ import { Chart } from '../chart.js';
 import { Action, Field } from '../form.js';
 import { addDays, count, day, dayFromToday, dayOf, daysBetween, instant, money, period, t } from '../format.js';
 import { address, all, go, useLoad, type Values } from '../hooks.js';
-import { campaignRules, earned, inShort, methodText, RuleFields, Sentences } from '../rules.js';
+import { campaignRules, differing, earned, inShort, methodText, RuleFields, Sentences } from '../rules.js';
 import { cashback, type Session } from '../session.js';
 import { type Column, Table } from '../table.js';
 import { Await, Badge, by, Empty, Facts, Head, Heading, InputError, Money, Section, type Tone, When } from '../ui.js';
@@ -20,10 +20,10 @@ const Name = ({ of }: { of: Pick<Campaign, 'id' | 'name'> }): JSX.Element => (
   <a href={address(`campaigns/${of.id}`)}>{of.name}</a>
 );
 
-const columns: Column<Campaign>[] = [
+const columnsOf = (base: Policy): Column<Campaign>[] => [
   { head: t.campaigns.name, cell: (campaign) => <Name of={campaign} />, isLead: true },
   { head: t.campaigns.days, cell: ({ from, through }) => period(from, through) },
-  { head: t.campaigns.gives, cell: ({ rules }) => inShort(rules) },
+  { head: t.campaigns.gives, cell: ({ rules }) => inShort(differing(rules, base)) },
   { head: t.campaigns.madeBy, cell: ({ created_by }) => by(created_by) },
 ];
 
@@ -47,11 +47,11 @@ function Campaigns({ session }: { session: Session }): JSX.Element {
             return (
               <Section key={status} title={t.campaigns.group[status]}>
                 {status === 'running' && rows.length > 0 ? (
-                  rows.map((campaign) => <Running key={campaign.id} campaign={campaign} />)
+                  rows.map((campaign) => <Running key={campaign.id} campaign={campaign} base={policy.base} />)
                 ) : (
                   <Table
                     caption={t.campaigns.group[status]}
-                    columns={columns}
+                    columns={columnsOf(policy.base)}
                     // The next one is what people look for.
                     rows={status === 'upcoming' ? rows.sort((one, other) => (one.from < other.from ? -1 : 1)) : rows}
                     empty={t.campaigns.empty[status](inShort(policy.base))}
@@ -66,16 +66,20 @@ function Campaigns({ session }: { session: Session }): JSX.Element {
   );
 }
 
-const Running = ({ campaign }: { campaign: Campaign }): JSX.Element => (
+const Running = ({ campaign, base }: { campaign: Campaign; base: Policy }): JSX.Element => (
   <article class="card stack">
     <h3>
       <Name of={campaign} /> <Status of={campaign} />
     </h3>
     <p>{period(campaign.from, campaign.through)}</p>
-    <Sentences of={campaign.rules} />
+    <Sentences of={differing(campaign.rules, base)} />
+    <p class="soft">{t.campaigns.normally(inShort(base))}</p>
     <small>{t.campaigns.by(by(campaign.created_by), instant(campaign.created_at))}</small>
   </article>
 );
+
+const daysOf = (campaigns: { name: string; from: string; through: string }[]): string =>
+  campaigns.map(({ name, from, through }) => `${period(from, through)} (${name})`).join('; ');
 
 /**
  * Makes a campaign, or changes one.
@@ -101,7 +105,7 @@ function Edit(props: {
   const others = [...(policy.campaign ? [policy.campaign] : []), ...policy.upcoming].filter(
     ({ id }) => id !== changed?.id,
   );
-  const taken = others.map(({ name, from, through }) => `${period(from, through)} (${name})`).join('; ');
+  const taken = daysOf(others);
   const today = dayFromToday(0);
   return (
     <Action
@@ -109,9 +113,12 @@ function Edit(props: {
       of={changed?.name}
       isPrimary={isPrimary}
       onDone={onDone}
-      preview={(values) => (
-        <Preview of={contentOf(values)} base={policy.base} hasBegun={changed?.status === 'running'} />
-      )}
+      preview={(values) => {
+        const content = contentOf(values);
+        const overlap = others.filter(({ from, through }) => from <= content.through && content.from <= through);
+        if (overlap.length > 0) throw new InputError(t.campaigns.overlaps(daysOf(overlap)));
+        return <Preview of={content} base={policy.base} hasBegun={changed?.status === 'running'} />;
+      }}
       work={async (values) => {
         const content = contentOf(values);
         await (changed ? cashback.campaigns.change(changed.id, content) : cashback.campaigns.create(content));
@@ -198,21 +205,21 @@ function One({ id, session }: { id: string; session: Session }): JSX.Element {
       <Await of={loaded} lines={8}>
         {([campaign, policy]) => (
           <>
-            <Heading title={campaign.name}>
-              <Status of={campaign} />
-            </Heading>
-            {session.can('rules') && <Operations campaign={campaign} policy={policy} onChange={loaded.reload} />}
+            <div class="head">
+              <Heading title={campaign.name}>
+                <Status of={campaign} />
+              </Heading>
+              {session.can('rules') && <Operations campaign={campaign} policy={policy} onChange={loaded.reload} />}
+            </div>
             {campaign.status === 'running' && campaign.ended_by && (
               <p class="warning">{t.campaigns.ending(instant(campaign.ends_at))}</p>
             )}
-            <div class="columns">
-              <div class="card stack">
-                <h2>{t.campaigns.gives}</h2>
-                <Sentences of={campaign.rules} />
+            <div class="card columns">
+              <div class="stack">
+                <Sentences of={differing(campaign.rules, policy.base)} />
+                <p class="soft">{t.campaigns.normally(inShort(policy.base))}</p>
               </div>
-              <div class="card">
-                <History of={campaign} />
-              </div>
+              <History of={campaign} />
             </div>
             {session.can('reports') && (
               <Section title={t.campaigns.effect} text={t.campaigns.effectText}>

@@ -150,7 +150,7 @@ interface Line {
 
 const movementsOf = (row: LedgerRow): Line[] => [
   { name: t.measure.opening, amount: row.opening },
-  ...NAMES.map((name) => ({
+  ...NAMES.filter((name) => !isZero(row[name])).map((name) => ({
     ...{ name: `${signOf(name)} ${t.measure[name]}`, amount: row[name], kind: MOVEMENTS[name][1] },
   })),
   { name: `= ${t.measure.closing}`, amount: row.closing },
@@ -244,6 +244,14 @@ const pairColumns: Column<LedgerRow>[] = [
   })),
 ];
 
+/** Such as `mes-por-loja-2026-10`. */
+const fileName = (label: string, month: string): string =>
+  `${label
+    .normalize('NFD')
+    .toLowerCase()
+    .replaceAll(/\p{M}/gu, '')
+    .replaceAll(/[^a-z0-9]+/g, '-')}-${month}`;
+
 function Files({ from, to }: Days): JSX.Element {
   const created = { created_from: startOf(from), created_to: startOf(to) };
   const year = { from: addMonths(from, -11), to };
@@ -259,7 +267,7 @@ function Files({ from, to }: Days): JSX.Element {
   return (
     <div class="buttons" role="group" aria-label={t.closing.files}>
       {files.map(([name, label, read]) => (
-        <Download key={name} label={label} name={`${name}-${from.slice(0, 7)}`} read={read} />
+        <Download key={name} label={label} name={fileName(label, from.slice(0, 7))} read={read} />
       ))}
     </div>
   );

@@ -1,4 +1,5 @@
-import type { Order, Wallet } from '@cashback/client';
+import { CashbackError, type Order, type Wallet } from '@cashback/client';
+import { toCentavos } from '@cashback/client/money';
 import type { JSX } from 'preact';
 import { amountOf, day, documentOf, documentText, money, staffId, t } from '../format.js';
 import { Action, Field, Tell } from '../form.js';
@@ -28,8 +29,15 @@ function GrantLimit({ session }: { session: Session }): JSX.Element {
 type GrantProps = OfCustomer & {
   label: string;
   isPrimary?: boolean;
-  /** What is granted again. */
-  again?: { amount: string; store: string | null };
+  /** What expired, and is granted again: once for each credit. */
+  again?: { creditId: string; of: string; amount: string; store: string | null };
+};
+
+/** As the service refuses it, but before somebody confirms. */
+const tooMuch = (maximum: string): CashbackError => {
+  const errors = [{ pointer: '/amount', detail: maximum }];
+  const failure = { code: 'grant_exceeds_maximum', status: 422, detail: '', errors, maximum };
+  return new CashbackError({ ...failure, retryable: false, next_action: 'fix_request' });
 };
 
 export function Grant({ wallet, session, onChange, label, isPrimary, again }: GrantProps): JSX.Element {
@@ -39,17 +47,21 @@ export function Grant({ wallet, session, onChange, label, isPrimary, again }: Gr
       of={documentText(wallet.document)}
       isPrimary={isPrimary ?? false}
       onDone={onChange}
-      preview={({ amount = '', expires_on }) => (
-        <p>
-          {t.grant.preview(
-            money(amountOf(amount)),
-            expires_on ? t.order.through(day(expires_on)) : t.grant.days(session.policy.validity_days),
-          )}
-        </p>
-      )}
+      preview={({ amount = '', expires_on }) => {
+        const most = session.policy.grant_maximum;
+        if (toCentavos(amountOf(amount)) > toCentavos(most)) throw tooMuch(most);
+        return (
+          <p>
+            {t.grant.preview(
+              money(amountOf(amount)),
+              expires_on ? t.order.through(day(expires_on)) : t.grant.days(session.policy.validity_days),
+            )}
+          </p>
+        );
+      }}
       work={async ({ amount = '', reason, note, store, expires_on }, id) => {
-        await cashback.grants.create({
-          external_id: staffId(id),
+        const grant = await cashback.grants.create({
+          external_id: again ? `BO-${again.creditId}` : staffId(id),
           document: wallet.document,
           amount: amountOf(amount),
           ...(reason && { reason }),
@@ -57,6 +69,7 @@ export function Grant({ wallet, session, onChange, label, isPrimary, again }: Gr
           ...(store && { store }),
           ...(expires_on && { expires_on }),
         });
+        return again && grant.replayed ? t.grant.already : undefined;
       }}
     >
       <Field
@@ -73,7 +86,13 @@ export function Grant({ wallet, session, onChange, label, isPrimary, again }: Gr
         suggestions={t.grant.reasons}
         value={again && t.grant.againReason}
       />
-      <Field name="note" label={t.grant.note} hint={t.grant.noteHint} optional />
+      <Field
+        name="note"
+        label={t.grant.note}
+        hint={t.grant.noteHint}
+        value={again && t.grant.againNote(again.of)}
+        optional
+      />
       <details open={again !== undefined && again.store !== null}>
         <summary>{t.action.moreFields}</summary>
         <div class="pair">

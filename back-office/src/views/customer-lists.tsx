@@ -1,4 +1,4 @@
-import type { Credit, Debit, Entry, EntrySource, Order } from '@cashback/client';
+import type { Credit, CreditSource, Debit, Entry, EntrySource, Order } from '@cashback/client';
 import type { ComponentChildren, JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { isDocument } from '../../../src/platform/values/document.js';
@@ -7,9 +7,9 @@ import { count, money, t } from '../format.js';
 import { Action, Field } from '../form.js';
 import { address, firstPage, mapped, useFilters, useLoad } from '../hooks.js';
 import { cashback, type Session } from '../session.js';
-import { actions, amount, note, onDay, reason, store, when, who } from '../columns.js';
+import { actions, amount, note, onDay, reason, store, when, who, text } from '../columns.js';
 import { type Column, PagedTable } from '../table.js';
-import { Await, Badge, by, Chips, earnsNothing, Money, OrderBadge, Skeleton, When } from '../ui.js';
+import { Await, Badge, by, Chips, earnsNothing, Money, OrderBadge, Skeleton, When, kindText } from '../ui.js';
 import { Grant, type OfCustomer } from './customer-actions.js';
 
 const orderColumns: Column<Order>[] = [
@@ -47,7 +47,7 @@ export const Orders = ({ wallet: { document }, version }: OfCustomer): JSX.Eleme
 
 const Source = ({ type, id, external_id, note }: EntrySource & { note?: ComponentChildren }): JSX.Element => (
   <>
-    {type === 'order' ? <a href={address(`order/${id}`)}>{external_id}</a> : t.entryKind.grant}
+    {type === 'order' ? <a href={address(`order/${id}`)}>{external_id}</a> : t.entry.grant}
     {note && <small>{note}</small>}
   </>
 );
@@ -138,7 +138,13 @@ function CreditActions(props: OfCustomer & { credit: Credit; expired: string | u
   const { credit, expired, session, wallet, onChange } = props;
   const { source, remaining } = credit;
   if (!session.can('grants') || !isDocument(wallet.document)) return null;
-  if (expired !== undefined) return <GrantAgain {...props} amount={expired} store={credit.store} />;
+  if (expired !== undefined)
+    return (
+      <GrantAgain
+        {...props}
+        again={{ creditId: credit.id, of: nameOf(source), amount: expired, store: credit.store }}
+      />
+    );
   if (source.type !== 'grant' || remaining === '0.00') return null;
   return (
     <Action
@@ -156,9 +162,16 @@ function CreditActions(props: OfCustomer & { credit: Credit; expired: string | u
   );
 }
 
+const nameOf = ({
+  type,
+  external_id,
+  reason,
+}: Pick<CreditSource, 'type' | 'external_id'> & { reason?: string | null }): string =>
+  type === 'order' ? external_id : (reason ?? t.entry.grant);
+
 /** No date is ever renewed: what expired is granted again, with the name of who did it. */
-const GrantAgain = (props: OfCustomer & { amount: string; store: string | null }): JSX.Element => (
-  <Grant {...props} label={t.grant.again} again={{ amount: props.amount, store: props.store }} />
+const GrantAgain = (props: OfCustomer & Pick<Parameters<typeof Grant>[0], 'again'>): JSX.Element => (
+  <Grant {...props} label={t.grant.again} />
 );
 
 /** The lines of one change, of which each credit has one. They are in the list of all lines, newest first. */
@@ -198,7 +211,7 @@ function Opened({ walletId, change }: { walletId: string; change: Entry }): JSX.
 
 const entryColumns = (props: OfCustomer & { id: string }): Column<Entry>[] => [
   when(({ created_at }) => created_at),
-  { head: t.entry.kind, cell: ({ kind }) => t.entryKind[kind], isLead: true },
+  text(t.entry.kind, ({ kind, amount }) => kindText(kind, amount), true),
   {
     head: t.entry.source,
     cell: (entry) => (
@@ -206,7 +219,7 @@ const entryColumns = (props: OfCustomer & { id: string }): Column<Entry>[] => [
         {entry.order_id ? (
           <a href={address(`order/${entry.order_id}`)}>{entry.order_external_id}</a>
         ) : (
-          entry.source && <Source {...entry.source} />
+          entry.kind !== 'grant' && entry.source && <Source {...entry.source} />
         )}
         {entry.refund_external_id && <small>{t.entry.refund(entry.refund_external_id)}</small>}
         {entry.sold_at && <small>{t.entry.sold(<When at={entry.sold_at} />)}</small>}
@@ -217,11 +230,14 @@ const entryColumns = (props: OfCustomer & { id: string }): Column<Entry>[] => [
   reason,
   store,
   who((entry) => entry.by),
-  amount(t.entry.balance, ({ balance }) => balance),
   amount(t.field.amount, ({ amount }) => amount, true),
-  actions(({ kind, amount, source, lines }) =>
-    kind === 'expire' && lines === 1 && props.session.can('grants') && isDocument(props.wallet.document) ? (
-      <GrantAgain {...props} amount={amount.replace('-', '')} store={source?.store ?? null} />
+  { head: t.entry.balance, cell: ({ balance }) => <span class="money">{money(balance)}</span>, isNumber: true },
+  actions(({ kind, amount, source, credit_id }) =>
+    kind === 'expire' && credit_id && source && props.session.can('grants') && isDocument(props.wallet.document) ? (
+      <GrantAgain
+        {...props}
+        again={{ creditId: credit_id, of: nameOf(source), amount: amount.replace('-', ''), store: source.store }}
+      />
     ) : null,
   ),
 ];
@@ -239,12 +255,12 @@ export function Statement(props: OfCustomer): JSX.Element {
     <>
       {last ? (
         <p class="soft">
-          {t.customer.addsUp({
-            available: money(wallet.available),
-            pending: money(wallet.pending),
-            held: money(wallet.held),
-            balance: money(last.balance),
-          })}
+          {t.customer.addsUp(
+            (['available', 'pending', 'held'] as const)
+              .filter((name) => wallet[name] !== '0.00')
+              .map((name) => [t.customer[name], money(wallet[name])]),
+            money(last.balance),
+          )}
         </p>
       ) : (
         newest.error === undefined && <Skeleton lines={1} />

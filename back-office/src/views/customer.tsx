@@ -36,7 +36,8 @@ export function Customer({ id, more, session }: { id: string; more: string[]; se
       <Await of={wallet} lines={12}>
         {(shown) => (
           <>
-            <Sheet wallet={shown} version={version} session={session} onChange={reload} />
+            {/* The first tab has the orders. */}
+            <Sheet wallet={shown} version={version} session={session} onChange={reload} hasTab={tab !== ''} />
             <Lists
               wallet={shown}
               version={version}
@@ -56,15 +57,23 @@ export function Customer({ id, more, session }: { id: string; more: string[]; se
 function answerOf({ available, pending, frozen, next_release, next_expiry, held, debt }: Wallet): string {
   const has = (amount: string): boolean => amount !== '0.00';
   const { answer } = t.customer;
+  // All of it has one last day.
+  const isOne = next_expiry !== null && next_expiry.amount === available;
   return [
-    frozen ? answer.frozen(money(available)) : has(available) ? answer.available(money(available)) : answer.nothing,
+    frozen
+      ? answer.frozen(money(available))
+      : isOne
+        ? answer.through(money(available), longDay(next_expiry.expires_on))
+        : has(available)
+          ? answer.available(money(available))
+          : answer.nothing,
     next_release &&
       answer.release(
         money(next_release.amount),
         longDay(next_release.available_on),
         pending === next_release.amount ? null : money(pending),
       ),
-    next_expiry && answer.expiry(money(next_expiry.amount), longDay(next_expiry.expires_on)),
+    next_expiry && !isOne && answer.expiry(money(next_expiry.amount), longDay(next_expiry.expires_on)),
     has(held) && answer.held(money(held)),
     has(debt) && answer.debt(money(debt)),
   ]
@@ -74,8 +83,8 @@ function answerOf({ available, pending, frozen, next_release, next_expiry, held,
 }
 
 /** What support needs while the customer is on the phone. */
-function Sheet(props: OfCustomer): JSX.Element {
-  const { wallet, session, version } = props;
+function Sheet(props: OfCustomer & { hasTab: boolean }): JSX.Element {
+  const { wallet, session, version, hasTab } = props;
   const isKnown = isDocument(wallet.document);
   const answer = answerOf(wallet);
   const orders = useLoad(
@@ -99,23 +108,22 @@ function Sheet(props: OfCustomer): JSX.Element {
         </blockquote>
       )}
       {isKnown && <Actions {...props} orders={orders} />}
-      <div class="columns">
-        <dl class="tiles">
-          <Tile name={t.customer.available} amount={wallet.available} />
-          <Tile name={t.customer.pending} amount={wallet.pending}>
-            {wallet.pending !== '0.00' && t.customer.pendingHint}
-          </Tile>
-          <Tile name={t.customer.held} amount={wallet.held}>
-            {wallet.held !== '0.00' && t.customer.heldHint}
-          </Tile>
-          <Tile name={t.customer.debt} amount={wallet.debt}>
-            {wallet.debt !== '0.00' && t.customer.debtHint}
-          </Tile>
-        </dl>
+      <dl class="tiles">
+        <Tile name={t.customer.available} amount={wallet.available} />
+        {(['pending', 'held', 'debt'] as const).map(
+          (name) =>
+            wallet[name] !== '0.00' && (
+              <Tile key={name} name={t.customer[name]} amount={wallet[name]}>
+                {t.customer.hints[name]}
+              </Tile>
+            ),
+        )}
+      </dl>
+      {hasTab && (
         <Await of={orders} lines={3}>
           {(page) => page && page.data.length > 0 && <LastOrders orders={page.data} />}
         </Await>
-      </div>
+      )}
     </>
   );
 }
@@ -154,7 +162,7 @@ function Actions(props: OfCustomer & { orders: Loaded<{ data: Order[] } | null> 
           <Erase {...props} />
         </>
       ) : (
-        <PrivacyHint />
+        (session.can('grants') || session.can('customers')) && <PrivacyHint />
       )}
     </p>
   );

@@ -6,7 +6,7 @@ import { count, dayFromToday, documentText, money, t } from '../format.js';
 import { failedLines, type GrantFile, type Line, listName, readFile } from '../grant-file.js';
 import { address, useLoad, useOnce, useSubmit } from '../hooks.js';
 import { cashback, type Session } from '../session.js';
-import { amount, reason, who } from '../columns.js';
+import { amount, reason, who, text } from '../columns.js';
 import { type Column, Table } from '../table.js';
 import { Await, Badge, by, Heading, Money, Problem, problemText, save, Section } from '../ui.js';
 
@@ -229,7 +229,8 @@ const lineColumns = (results: ReadonlyMap<number, Result>): Column<Line>[] => [
     cell: ({ grant, fields }) => (grant ? documentText(grant.document) : (fields.document ?? '–')),
     isLead: true,
   },
-  { head: t.field.reason, cell: ({ grant, fields }) => grant?.reason ?? fields.reason ?? '–' },
+  text(t.field.reason, ({ grant, fields }) => grant?.reason ?? fields.reason),
+  text(t.customer.expiresOn, ({ fields }) => fields.expires_on),
   {
     head: t.field.status,
     cell: ({ number, fault }) => {

@@ -21,7 +21,14 @@ export function Home({ session }: { session: Session }): JSX.Element {
 /** For those who only serve customers: what they looked at, and where to begin. */
 const Beginning = (): JSX.Element => (
   <>
-    <p>{t.home.begin}</p>
+    <p>
+      {t.home.begin} <span class="only-hover">{t.home.key}</span>
+    </p>
+    <p>
+      <button class="primary" onClick={() => document.querySelector<HTMLElement>('.search input')?.focus()}>
+        {t.home.search}
+      </button>
+    </p>
     {seen().length > 0 && (
       <Section title={t.home.seen}>
         <ul>
@@ -50,12 +57,15 @@ function Overview(): JSX.Element {
             </Tile>
             {total.available && <Tile name={t.customer.available} amount={total.available} />}
             {total.pending && <Tile name={t.customer.pending} amount={total.pending} />}
+            {total.held && <Tile name={t.customer.held} amount={total.held} />}
             {total.expiring_in_30_days && (
               <Tile
                 name={t.home.expiring30}
                 amount={total.expiring_in_30_days}
                 href={address('list/credits', { expires_from: today, expires_to: addDays(today, 30) })}
-              />
+              >
+                {total.held !== '0.00' && t.home.expiring30Hint}
+              </Tile>
             )}
             <Tile name={t.customer.debt} amount={total.debt} />
           </dl>
@@ -71,7 +81,21 @@ function Overview(): JSX.Element {
       >
         <Figures from={dayFromToday(-29)} to={dayFromToday(1)} />
       </Section>
-      <Section title={t.home.expiring}>
+      <Section
+        title={t.home.expiring}
+        actions={
+          <a
+            class="button"
+            href={address('list/entries', {
+              kind: 'expire',
+              created_from: addDays(today, -6),
+              created_to: addDays(today, 1),
+            })}
+          >
+            {t.home.expired}
+          </a>
+        }
+      >
         <PagedTable
           caption={t.home.expiring}
           columns={creditColumns}

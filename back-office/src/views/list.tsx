@@ -3,9 +3,9 @@ import type { ComponentChildren, JSX } from 'preact';
 import { addDays, documentText, language, money, t } from '../format.js';
 import { type Paged, useFilters, useLoad } from '../hooks.js';
 import { cashback, type Session } from '../session.js';
-import { amount, customer, note, onDay, OrderLink, reason, store, when, who } from '../columns.js';
+import { amount, customer, note, onDay, OrderLink, reason, store, when, who, text } from '../columns.js';
 import { type Column, PagedTable } from '../table.js';
-import { Badge, by, Day, Heading, InputError, Money, OrderBadge, Problem, Tabs } from '../ui.js';
+import { Badge, by, Day, Heading, InputError, Money, OrderBadge, Problem, Tabs, kindText } from '../ui.js';
 import { asDay, Download, Period, startOf, whole } from './period.js';
 
 type Query = Record<string, string>;
@@ -104,14 +104,14 @@ const LISTS = {
     filters: ['kind', 'store'],
     columns: [
       created,
-      { head: t.entry.kind, cell: ({ kind }) => t.entryKind[kind] },
+      text(t.entry.kind, ({ kind, amount }) => kindText(kind, amount)),
       customer,
       {
         head: t.entry.source,
         cell: ({ order_id, order_external_id, source, reason }) => {
           if (order_id) return <OrderLink id={order_id} number={order_external_id} />;
           if (source?.type === 'order') return <OrderLink id={source.id} number={source.external_id} />;
-          return reason ?? source?.external_id ?? '–';
+          return reason ?? (source ? t.entry.grant : '–');
         },
       },
       store,

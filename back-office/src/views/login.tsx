@@ -1,9 +1,10 @@
+import { CashbackError } from '@cashback/client';
 import type { JSX } from 'preact';
 import { t } from '../format.js';
 import { useSubmit } from '../hooks.js';
 import { Logo } from '../icons.js';
 import { logIn, type Session } from '../session.js';
-import { Heading, Problem } from '../ui.js';
+import { Heading, InputError, Problem } from '../ui.js';
 
 interface LoginProps {
   onSession: (session: Session) => void;
@@ -31,7 +32,9 @@ export function Login({ onSession, note, isModal }: LoginProps): JSX.Element {
           <label for="password">{t.login.password}</label>
           <input id="password" name="password" type="password" autocomplete="current-password" required />
         </p>
-        {error !== undefined && <Problem error={error} />}
+        {error !== undefined && (
+          <Problem error={isRefused(error) ? new InputError(t.problems.invalid_credentials) : error} />
+        )}
         <button class="primary" disabled={isBusy}>
           {isBusy ? t.action.working : t.login.logIn}
         </button>
@@ -49,5 +52,8 @@ export function Login({ onSession, note, isModal }: LoginProps): JSX.Element {
     </dialog>
   );
 }
+
+/** A password that no user can have is a wrong one. */
+const isRefused = (error: unknown): boolean => error instanceof CashbackError && error.status === 400;
 
 const showModal = (dialog: HTMLDialogElement | null): void => dialog?.showModal();

@@ -90,11 +90,12 @@ function Correct({ order, onChange }: OperationProps): JSX.Element {
       preview={async (values) => {
         const document = documentOf(values.document ?? '');
         const { id: known } = await cashback.wallets.search({ document });
+        // It works once, and nobody has such a CPF.
+        if (!known && !hasValidCheckDigits(document)) throw new InputError(t.correct.digits);
         return (
           <>
             <p>{t.correct.preview(documentText(order.document, false), documentText(document, false))}</p>
             {!known && <p class="warning">{t.correct.unknown}</p>}
-            {!hasValidCheckDigits(document) && <p class="warning">{t.correct.digits}</p>}
           </>
         );
       }}
@@ -105,7 +106,7 @@ function Correct({ order, onChange }: OperationProps): JSX.Element {
             document,
             reason: values.reason ?? '',
           });
-          return t.correct.moved(money(moved), money(not_moved));
+          return t.correct.moved(money(moved), not_moved === '0.00' ? null : money(not_moved));
         }
         const payment_methods = order.payment_methods.map((method) => ({ id: method.id, amount: method.amount }));
         const content = { items, total, eligible_total, payment_methods, metadata, document };
@@ -247,7 +248,7 @@ function RefundAction({ order, onChange }: OperationProps): JSX.Element {
             <Item key={index} item={item} index={index} />
           ))}
           {rest.data && (
-            <label class="check">
+            <label class="check item">
               <input type="checkbox" name="rest" value="yes" /> {t.refund.rest(money(rest.data.amount))}
             </label>
           )}
@@ -286,7 +287,7 @@ export const VoidRefund = ({ refund, onChange }: { refund: Refund; onChange: () 
     <Facts
       of={[
         [t.refund.amount, <Money of={refund.amount} />],
-        [t.refund.payBack, <Money of={refund.amount_to_pay_back} />],
+        [t.refund.payBackUndone, <Money of={refund.amount_to_pay_back} />],
         [t.refund.returned, <Money of={refund.cashback_returned} />],
         [t.refund.takenBack, <Money of={refund.cashback_taken_back} />],
       ]}

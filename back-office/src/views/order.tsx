@@ -1,4 +1,4 @@
-import type { Order as OrderDto, Refund, TimelineLine } from '@cashback/client';
+import type { EntryKind, Order as OrderDto, Refund, TimelineLine } from '@cashback/client';
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { isDocument } from '../../../src/platform/values/document.js';
@@ -6,7 +6,7 @@ import { day, instant, money, percent, t } from '../format.js';
 import { address, firstPage, useLoad } from '../hooks.js';
 import { remember } from '../search.js';
 import { cashback, type Session } from '../session.js';
-import { actions, amount, reason, store, when, who } from '../columns.js';
+import { actions, amount, reason, store, when, who, text } from '../columns.js';
 import { type Column, PagedTable, Table } from '../table.js';
 import {
   Await,
@@ -21,6 +21,7 @@ import {
   OrderBadge,
   Section,
   When,
+  kindText,
 } from '../ui.js';
 import { itemsText, type OfOrder, Operations, VoidRefund } from './order-actions.js';
 
@@ -48,23 +49,25 @@ export function Order({ id, session }: { id: string; session: Session }): JSX.El
     if (number) remember(address(`order/${id}`), t.order.title(number));
   }, [number]);
   return (
-    <Await of={order} lines={12}>
-      {(data) => (
-        <>
-          <Heading title={t.order.title(data.external_id)}>
-            <OrderBadge status={data.status} />
-          </Heading>
-          <Head order={data} walletId={wallet.data?.id} />
-          <Told order={data} left={wallet.data?.left} />
-          <Operations order={data} session={session} onChange={reload} />
-          <div class="columns">
-            <Cashback order={data} left={wallet.data?.left} />
-            <Bought order={data} />
-          </div>
-          <Lists order={data} version={version} session={session} onChange={reload} />
-        </>
-      )}
-    </Await>
+    <>
+      <Heading title={number === undefined ? t.list.order : t.order.title(number)}>
+        {order.data && <OrderBadge status={order.data.status} />}
+      </Heading>
+      <Await of={order} lines={12}>
+        {(data) => (
+          <>
+            <Head order={data} walletId={wallet.data?.id} />
+            <Told order={data} left={wallet.data?.left} />
+            <Operations order={data} session={session} onChange={reload} />
+            <div class="columns">
+              <Cashback order={data} left={wallet.data?.left} />
+              <Bought order={data} />
+            </div>
+            <Lists order={data} version={version} session={session} onChange={reload} />
+          </>
+        )}
+      </Await>
+    </>
   );
 }
 
@@ -75,15 +78,9 @@ const Campaign = ({ id }: { id: string }): JSX.Element => {
 
 const Head = ({ order, walletId }: { order: OrderDto; walletId: string | null | undefined }): JSX.Element => (
   <div class="stack">
-    <p class="bar">
-      <Document of={order.document} />
-      {walletId && (
-        <a class="button" href={address(`customer/${walletId}`)}>
-          {t.order.openCustomer}
-        </a>
-      )}
-    </p>
     <p class="soft">
+      <Document of={order.document} />{' '}
+      {walletId && <a href={address(`customer/${walletId}`)}>{t.order.openCustomer}</a>} ·{' '}
       {order.sold_at ? (
         <>
           {t.order.sold} <When at={order.sold_at} /> · {t.order.arrived} <When at={order.created_at} />
@@ -190,10 +187,11 @@ const Bought = ({ order }: { order: OrderDto }): JSX.Element => (
         of={[
           [t.order.total, <Money of={order.total} />],
           order.eligible_total !== order.total && [t.order.eligible, <Money of={order.eligible_total} />],
-          (order.completed_at !== null || order.status === 'pending') && [
-            order.completed_at ? t.order.paid : t.order.toPay,
-            <Money of={order.amount_to_pay} />,
-          ],
+          order.payment_methods.length !== 1 &&
+            (order.completed_at !== null || order.status === 'pending') && [
+              order.completed_at ? t.order.paid : t.order.toPay,
+              <Money of={order.amount_to_pay} />,
+            ],
           ...order.payment_methods.map(({ id, earn_rate, amount }): [string, JSX.Element, JSX.Element] => [
             t.paymentMethod[id] ?? id,
             <Money of={amount} />,
@@ -245,7 +243,12 @@ const refundColumns = ({ order, session, onChange }: OfOrder): Column<Refund>[] 
 
 const timelineColumns: Column<TimelineLine>[] = [
   when(({ at }) => at),
-  { head: t.order.what, cell: ({ type }) => ({ ...t.entryKind, ...t.timeline })[type], isLead: true },
+  text(
+    t.order.what,
+    ({ type, amount: of }) =>
+      type in t.timeline ? t.timeline[type as keyof typeof t.timeline] : kindText(type as EntryKind, of ?? '0'),
+    true,
+  ),
   reason,
   store,
   who((line) => line.by),

@@ -60,7 +60,7 @@ function Status({ of: { disabled, locked_out_until } }: { of: User }): JSX.Eleme
 export function Users({ session }: { session: Session }): JSX.Element {
   const [version, changed] = useState(0);
   /** The dialogs that have been opened to create users, one after the other; null if none is open. */
-  const [creating, create] = useState<number | null>(null);
+  const [creating, create] = useState<{ times: number; has: Permission[] } | null>(null);
   const onChange = (): void => changed((n) => n + 1);
   const columns: Column<User>[] = [
     {
@@ -88,13 +88,13 @@ export function Users({ session }: { session: Session }): JSX.Element {
   return (
     <>
       <Head title={t.users.title} text={t.users.text}>
-        <button class="primary" onClick={() => create(1)}>
+        <button class="primary" onClick={() => create({ times: 1, has: [] })}>
           {t.users.create}
         </button>
       </Head>
       {creating !== null && (
         <ActionDialog
-          key={creating}
+          key={creating.times}
           label={t.users.create}
           onClose={() => create(null)}
           onDone={onChange}
@@ -102,7 +102,7 @@ export function Users({ session }: { session: Session }): JSX.Element {
             const { password } = await cashback.users.create({ name, email, permissions: listOf(permissions) });
             const another = (): void => {
               onChange();
-              create(creating + 1);
+              create({ times: creating.times + 1, has: listOf(permissions) });
             };
             return (
               <>
@@ -118,7 +118,7 @@ export function Users({ session }: { session: Session }): JSX.Element {
         >
           <Field name="name" label={t.users.name} hint={t.users.nameHint} />
           <Field name="email" label={t.login.email} type="email" />
-          <Permissions session={session} has={[]} />
+          <Permissions session={session} has={creating.has} />
         </ActionDialog>
       )}
       <PagedTable

@@ -138,7 +138,7 @@ function Endpoint(props: { endpoint: WebhookEndpoint; recent: Loaded<Recent>; on
   return (
     <section class="card" aria-label={url}>
       <h2 class="address">
-        {url} <Badge tone={tone} text={t.webhooks.status[status]} />
+        {url} <Badge tone={tone} text={t.webhooks.status[tone === 'wait' ? 'failing' : status]} />
       </h2>
       <div class="columns">
         <Facts
