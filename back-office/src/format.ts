@@ -1,15 +1,16 @@
 import { CashbackError } from '@cashback/client';
 import { hasValidCheckDigits, isDocument, withPunctuation } from '../../src/platform/values/document.js';
 import { now } from './clock.js';
-import { en, type Texts } from './texts/en.js';
-import { ptBR } from './texts/pt-br.js';
+import type { Texts } from './texts/en.js';
 
 export type Language = 'en' | 'pt-BR';
 const LANGUAGE = 'language';
 
 const chosen = localStorage.getItem(LANGUAGE) ?? navigator.language;
 export const language: Language = chosen.startsWith('pt') ? 'pt-BR' : 'en';
-export const t: Texts = language === 'pt-BR' ? ptBR : en;
+/** Nobody waits for the texts of the other language. */
+export const t: Texts =
+  language === 'pt-BR' ? (await import('./texts/pt-br.js')).ptBR : (await import('./texts/en.js')).en;
 
 /** The page starts again with the other language. */
 export function choose(next: Language): void {
