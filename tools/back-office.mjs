@@ -9,6 +9,22 @@ const SOURCE = 'back-office';
 const FOLDER = 'dist/back-office';
 
 /**
+ * Returns the files that one imports at once, and what these import.
+ *
+ * @param {string} file
+ * @param {import('esbuild').Metafile['outputs']} outputs
+ * @returns {Set<string>}
+ */
+function partsOf(file, outputs, found = /** @type {Set<string>} */ (new Set())) {
+  for (const { path: part, kind } of outputs[file]?.imports ?? []) {
+    if (kind !== 'import-statement' || found.has(part)) continue;
+    found.add(part);
+    partsOf(part, outputs, found);
+  }
+  return found;
+}
+
+/**
  * Writes the page with the names that the files have now.
  *
  * @type {import('esbuild').Plugin}
@@ -20,9 +36,16 @@ const page = {
     onEnd(async ({ errors, metafile }) => {
       if (errors.length > 0) return;
       let html = await readFile(`${SOURCE}/index.html`, 'utf8');
-      for (const [file, { entryPoint }] of Object.entries(metafile?.outputs ?? {}))
-        if (entryPoint === `${SOURCE}/src/main.tsx` || entryPoint === `${SOURCE}/src/main.css`)
-          html = html.replace(`"main${path.extname(file)}"`, `"${path.basename(file)}"`);
+      const outputs = metafile?.outputs ?? {};
+      for (const [file, { entryPoint }] of Object.entries(outputs)) {
+        if (entryPoint !== `${SOURCE}/src/main${path.extname(file) === '.css' ? '.css' : '.tsx'}`) continue;
+        html = html.replace(`"main${path.extname(file)}"`, `"${path.basename(file)}"`);
+        // The browser asks for all parts of the first view at once, not for one after the other.
+        const links = [...partsOf(file, outputs)].map(
+          (part) => `<link rel="modulepreload" href="${path.basename(part)}" />`,
+        );
+        html = html.replace('</head>', `${links.join('')}</head>`);
+      }
       await writeFile(`${FOLDER}/index.html`, html);
     });
   },

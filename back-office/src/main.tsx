@@ -137,7 +137,7 @@ function App(): JSX.Element {
       )}
       {session === null && <Login onSession={enter} note={note} />}
       {session && isEnded && <Login onSession={enter} isModal />}
-      {!session && (
+      {session === null && (
         <footer>
           <button class="link" lang={t.other.language} onClick={() => choose(t.other.language)}>
             {t.other.name}
