@@ -19,7 +19,7 @@ const HEIGHT = 230;
 const TOP = 22;
 const BOTTOM = 36;
 const LEFT = 52;
-/** So many bars all have their name and their value. */
+/** Up to this number, all bars have their name and their value. */
 const FEW = 8;
 
 /** The next number that reads well on an axis. */

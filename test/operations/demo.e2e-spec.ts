@@ -1,3 +1,4 @@
+import { mkdir, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { PERMISSIONS } from '../../src/platform/values/caller.js';
@@ -13,7 +14,8 @@ import { allOf, type Demo, PROMISES, logInAs } from '../support/demo-promises.js
 import { testEnvironment } from '../support/service.js';
 import type { Customer, Order, Page } from '../support/shop.js';
 
-const README_PICTURES = ['customer', 'campaign'];
+/** The customer in light, the closing in dark. */
+const README_PICTURES: Record<string, 'light' | 'dark'> = { customer: 'light', closing: 'dark' };
 
 describe('the demo data of npm start', () => {
   let database: TestDatabase;
@@ -107,27 +109,36 @@ describe('the demo data of npm start', () => {
       const first = async <T extends object>(path: string): Promise<T> =>
         (await owner.get<Page<T>>(path)).body.data.at(-1)!;
       const order = await first<Order>('/orders?status=partially_refunded&limit=1');
-      const customer = `customer/${(await first<Customer>('/customers?balance_minimum=40&limit=1')).wallet_id}`;
+      const customers = (await owner.get<Page<Customer>>('/customers?limit=100')).body.data;
+      // One who has something to use, and something to wait for.
+      const { wallet_id } = customers.find(
+        ({ available, pending, next_expiry }) => Number(available) > 20 && pending !== '0.00' && next_expiry,
+      )!;
+      const customer = `customer/${wallet_id}`;
       // The oldest one is over.
       const over = await first<{ id: string }>('/campaigns?limit=100');
       const views = {
-        ...{ home: '', customer, credits: `${customer}/credits`, statement: `${customer}/statement` },
+        ...{ home: '', customer: `${customer}/credits`, orders: customer, statement: `${customer}/statement` },
         ...{ order: `order/${order.id}`, campaigns: 'campaigns', campaign: `campaigns/${over.id}`, sales: 'sales' },
         ...{ grants: 'grants', closing: 'closing', list: 'list/orders', rules: 'rules', users: 'users' },
         ...{ webhooks: 'webhooks' },
       };
       const page = await enter({ email: EMAIL, password: PASSWORD }, '', { language: 'pt-BR' });
+      await mkdir('dist/pictures', { recursive: true });
       for (const [name, view] of Object.entries(views)) {
         await page.goto(`${service.url}/back-office/#/${view}`);
         await loaded(page);
         const text = await page.locator('main').innerText();
         expect({ name, isEmpty: text.includes('Ainda não há nada') }).toEqual({ name, isEmpty: false });
-        await page.screenshot({ path: `dist/pictures/${name}-light.png`, fullPage: true });
-        if (process.env.UPDATE_PICTURES === 'true' && README_PICTURES.includes(name))
-          await page.screenshot({ path: `docs/pictures/${name}.png` });
-        await page.emulateMedia({ colorScheme: 'dark' });
-        await page.setViewportSize({ width: 390, height: 844 });
-        await page.screenshot({ path: `dist/pictures/${name}-dark.png`, fullPage: true });
+        // What a screen reader says.
+        await writeFile(`dist/pictures/${name}.txt`, await page.locator('body').ariaSnapshot());
+        for (const colorScheme of ['light', 'dark'] as const) {
+          await page.emulateMedia({ colorScheme });
+          const file = process.env.UPDATE_PICTURES === 'true' && README_PICTURES[name] === colorScheme && name;
+          if (file) await page.screenshot({ path: `docs/pictures/${file}.png` });
+          if (colorScheme === 'dark') await page.setViewportSize({ width: 390, height: 844 });
+          await page.screenshot({ path: `dist/pictures/${name}-${colorScheme}.png`, fullPage: true });
+        }
         await page.emulateMedia({ colorScheme: 'light' });
         await page.setViewportSize({ width: 1280, height: 900 });
       }

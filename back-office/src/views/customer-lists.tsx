@@ -131,10 +131,10 @@ const creditColumns = (props: OfCustomer, expired: Map<string | null, string>): 
   amount(t.field.amount, ({ amount }) => amount),
   amount(t.customer.held, ({ held }) => held),
   amount(t.customer.remaining, ({ remaining }) => remaining, true),
-  actions((credit) => <CreditActions {...props} credit={credit} expired={expired.get(credit.id)} />),
+  actions((credit) => creditActions({ ...props, credit, expired: expired.get(credit.id) })),
 ];
 
-function CreditActions(props: OfCustomer & { credit: Credit; expired: string | undefined }): JSX.Element | null {
+function creditActions(props: OfCustomer & { credit: Credit; expired: string | undefined }): JSX.Element | null {
   const { credit, expired, session, wallet, onChange } = props;
   const { source, remaining } = credit;
   if (!session.can('grants') || !isDocument(wallet.document)) return null;

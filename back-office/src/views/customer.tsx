@@ -108,22 +108,24 @@ function Sheet(props: OfCustomer & { hasTab: boolean }): JSX.Element {
         </blockquote>
       )}
       {isKnown && <Actions {...props} orders={orders} />}
-      <dl class="tiles">
-        <Tile name={t.customer.available} amount={wallet.available} />
-        {(['pending', 'held', 'debt'] as const).map(
-          (name) =>
-            wallet[name] !== '0.00' && (
-              <Tile key={name} name={t.customer[name]} amount={wallet[name]}>
-                {t.customer.hints[name]}
-              </Tile>
-            ),
+      <div class={hasTab ? 'columns' : undefined}>
+        <dl class="tiles">
+          <Tile name={t.customer.available} amount={wallet.available} />
+          {(['pending', 'held', 'debt'] as const).map(
+            (name) =>
+              wallet[name] !== '0.00' && (
+                <Tile key={name} name={t.customer[name]} amount={wallet[name]}>
+                  {t.customer.hints[name]}
+                </Tile>
+              ),
+          )}
+        </dl>
+        {hasTab && (
+          <Await of={orders} lines={3}>
+            {(page) => page && page.data.length > 0 && <LastOrders orders={page.data} />}
+          </Await>
         )}
-      </dl>
-      {hasTab && (
-        <Await of={orders} lines={3}>
-          {(page) => page && page.data.length > 0 && <LastOrders orders={page.data} />}
-        </Await>
-      )}
+      </div>
     </>
   );
 }
