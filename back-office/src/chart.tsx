@@ -15,10 +15,12 @@ export interface Bar {
   before?: { value: number; text: string };
 }
 
-const HEIGHT = 230;
+const PLOT = 172;
 const TOP = 22;
-const BOTTOM = 36;
 const LEFT = 52;
+/** Of a name, and how wide a letter is at most. */
+const LINE = 14;
+const LETTER = 7;
 /** Up to this number, all bars have their name and their value. */
 const FEW = 8;
 
@@ -44,7 +46,7 @@ export function Chart({ caption, bars, legend }: { caption: string; bars: Bar[];
   const part = roundUp(Math.max(...tops, 1) / 4);
   const most = (areWhole ? Math.ceil(part) : part) * 4;
   const step = (width - LEFT) / Math.max(bars.length, 1);
-  const y = (value: number): number => TOP + (HEIGHT - TOP - BOTTOM) * (1 - Math.max(value, 0) / most);
+  const y = (value: number): number => TOP + PLOT * (1 - Math.max(value, 0) / most);
   const center = (index: number): number => LEFT + step * (index + 0.5);
   const highest = bars.reduce((top, bar, index) => (bar.value > bars[top]!.value ? index : top), 0);
   const isShort = bars.length <= FEW;
@@ -58,16 +60,28 @@ export function Chart({ caption, bars, legend }: { caption: string; bars: Bar[];
   /** Names of few bars have two lines, where one is too long. */
   const linesOf = (name: string): string[] => {
     const words = name.split(' ');
-    if (!isShort || words.length < 2 || name.length * 7 < step) return [name];
+    if (!isShort || words.length < 2 || name.length * LETTER < step) return [name];
     const first = words[0]!.length === 1 ? 2 : 1;
-    return [words.slice(0, first).join(' '), words.slice(first).join(' ')];
+    return [words.slice(0, first).join(' '), words.slice(first).join(' ')].filter(Boolean);
   };
-  /** All of few; otherwise the highest one, and the last unless that is beside it. */
-  const isLabeled = (index: number): boolean =>
-    isShort || index === highest || (index === bars.length - 1 && Math.abs(center(index) - center(highest)) > 90);
-  /** A text stays within the picture: half of it is about 4 pixels a letter. */
-  const anchor = (x: number, { length }: string): 'start' | 'middle' | 'end' =>
-    x + length * 4 > width ? 'end' : x - length * 4 < 0 ? 'start' : 'middle';
+  /** Where few names are wider than their bars, every second one is lower. */
+  const isTight = isShort && bars.some(({ name }) => linesOf(name).some(({ length }) => length * LETTER > step));
+  const height = TOP + PLOT + 10 + LINE * (isTight ? 4 : bars.some(({ name }) => linesOf(name).length > 1) ? 2 : 1);
+  const topOf = ({ base = 0, value }: Bar): number => base + value;
+  /** All of few; otherwise the highest one, and the last, unless its text would be on other bars. */
+  const isLabeled = (index: number): boolean => {
+    if (isShort || index === highest) return true;
+    const from = Math.floor(bars.length - (bars[index]!.text.length * LETTER) / step) - 1;
+    return (
+      index === bars.length - 1 && bars.slice(Math.max(from, 0), index).every((bar) => topOf(bar) < topOf(bars[index]!))
+    );
+  };
+  const labelOf = ({ text, value }: Bar): string => (isShort && text.length * LETTER > step ? rough(value) : text);
+  /** A text of many bars stays within the picture, right of its left edge. */
+  const anchor = (x: number, { length }: string, left: number): 'start' | 'middle' | 'end' => {
+    const half = (length * LETTER) / 2;
+    return isShort ? 'middle' : x + half > width ? 'end' : x - half < left ? 'start' : 'middle';
+  };
   const chosen = at === undefined ? undefined : bars[at];
   const move = (index: number): void => point(Math.min(Math.max(index, 0), bars.length - 1));
   const pointAt = ({ offsetX }: { offsetX: number }): void => move(Math.floor((offsetX - LEFT) / step));
@@ -87,10 +101,14 @@ export function Chart({ caption, bars, legend }: { caption: string; bars: Bar[];
           move((at ?? (by > 0 ? -1 : bars.length)) + by);
         }}
       >
-        <svg viewBox={`0 0 ${width} ${HEIGHT}`} aria-hidden="true" onPointerMove={pointAt} onPointerDown={pointAt}>
-          {at !== undefined && (
-            <rect class="at" x={LEFT + step * at} y={TOP} width={step} height={HEIGHT - TOP - BOTTOM} />
-          )}
+        <svg
+          viewBox={`0 0 ${width} ${height}`}
+          height={height}
+          aria-hidden="true"
+          onPointerMove={pointAt}
+          onPointerDown={pointAt}
+        >
+          {at !== undefined && <rect class="at" x={LEFT + step * at} y={TOP} width={step} height={PLOT} />}
           {[0, 1, 2, 3, 4].map((part) => {
             const value = (most / 4) * part;
             return (
@@ -102,28 +120,40 @@ export function Chart({ caption, bars, legend }: { caption: string; bars: Bar[];
               </g>
             );
           })}
-          {bars.map(({ name, value, text, base = 0, tone = '', before }, index) => (
-            <g key={index}>
-              {before && (
-                <rect class="before" {...barOf(index, Math.min(step * 0.94, 64))} {...heightOf(0, before.value)} />
-              )}
-              <rect class={`bar-of ${tone}`} {...barOf(index, Math.min(step * 0.7, 48))} {...heightOf(base, value)} />
-              {index % every === 0 && (
-                <text x={center(index)} y={HEIGHT - 20} text-anchor={anchor(center(index), name)}>
-                  {linesOf(name).map((line, at) => (
-                    <tspan key={at} x={center(index)} dy={at * 13}>
-                      {line}
-                    </tspan>
-                  ))}
-                </text>
-              )}
-              {isLabeled(index) && value > 0 && (
-                <text class="value" x={center(index)} y={y(base + value) - 6} text-anchor={anchor(center(index), text)}>
-                  {text}
-                </text>
-              )}
-            </g>
-          ))}
+          {bars.map((bar, index) => {
+            const { name, value, base = 0, tone = '', before } = bar;
+            return (
+              <g key={index}>
+                <rect class={`bar-of ${tone}`} {...barOf(index, Math.min(step * 0.7, 48))} {...heightOf(base, value)} />
+                {before && (
+                  <rect class="before" {...barOf(index, Math.min(step * 0.94, 64))} {...heightOf(0, before.value)} />
+                )}
+                {index % every === 0 && (
+                  <text
+                    x={center(index)}
+                    y={TOP + PLOT + 18 + (isTight && index % 2 === 1 ? 2 * LINE : 0)}
+                    text-anchor={anchor(center(index), name, 0)}
+                  >
+                    {linesOf(name).map((line, at) => (
+                      <tspan key={at} x={center(index)} dy={at * LINE}>
+                        {line}
+                      </tspan>
+                    ))}
+                  </text>
+                )}
+                {isLabeled(index) && value > 0 && (
+                  <text
+                    class="value"
+                    x={center(index)}
+                    y={y(base + value) - 6}
+                    text-anchor={anchor(center(index), bar.text, LEFT)}
+                  >
+                    {labelOf(bar)}
+                  </text>
+                )}
+              </g>
+            );
+          })}
         </svg>
         <output>
           {chosen

@@ -1,4 +1,4 @@
-import type { By } from '@cashback/client';
+import type { By, EntryKind } from '@cashback/client';
 import type { ComponentChildren } from 'preact';
 import { count, documentText, t } from './format.js';
 import { address } from './hooks.js';
@@ -38,10 +38,18 @@ export const reason: Column<{ reason: string | null }> = text(t.field.reason, (r
 export const note: Column<{ note?: string | null }> = text(t.grant.note, (row) => row.note);
 
 /** In lists over all customers; an address has no document. */
-export const customer: Column<{ wallet_id: string; document: string }> = {
+export const customer: Column<{ wallet_id: string; document: string; kind?: EntryKind }> = {
   ...{ head: t.field.document, isLead: true },
-  cell: ({ wallet_id, document }) => (
-    <a class="document" href={address(`customer/${wallet_id}`)}>
+  cell: ({ wallet_id, document, kind }) => (
+    <a
+      class="document"
+      // What expired can be granted again there.
+      href={
+        kind === 'expire'
+          ? address(`customer/${wallet_id}/credits`, { credits: 'all' })
+          : address(`customer/${wallet_id}`)
+      }
+    >
       {documentText(document)}
     </a>
   ),

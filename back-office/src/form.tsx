@@ -275,6 +275,9 @@ function ActionForm(props: ActionProps & { id: string; onDone: () => void; close
     notify('done');
     props.close();
   });
+  useEffect(() => {
+    if (error !== undefined) form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+  }, [error]);
   const isReady = preview !== undefined || !props.preview;
   return (
     <form

@@ -60,7 +60,7 @@ export function useTimeZone(timeZone: string): void {
 }
 
 /** @param amount such as `"1234.50"`; it never becomes a number */
-export const money = (amount: string): string => currency.format(amount as Intl.StringNumericLiteral);
+export const money = (amount: string): string => currency.format(amount as Intl.StringNumericLiteral).replace('-', '−');
 export const percent = (rate: string): string => percentage.format(rate as Intl.StringNumericLiteral);
 export const count = (value: number): string => wholeNumber.format(value);
 /** For the axis of a chart: `1.2K`. */

@@ -134,21 +134,33 @@ export const Nothing = ({ text }: { text: string }): JSX.Element => (
 /** Why there is nothing, and what to do. */
 export const Empty = ({ children }: { children: ComponentChildren }): JSX.Element => <p class="empty">{children}</p>;
 
-/** Parts of a view, each with an address of its own. @param base the address of the first */
-export const Tabs = (props: {
+/** Parts of a view, each with an address of its own. @param props `base` is the address of the first */
+export function Tabs(props: {
   label: string;
   base: string;
   at: string;
   tabs: [path: string, text: string][];
-}): JSX.Element => (
-  <nav class="tabs" aria-label={props.label}>
-    {props.tabs.map(([path, text]) => (
-      <a key={path} href={`#/${props.base}${path && `/${path}`}`} aria-current={path === props.at ? 'page' : undefined}>
-        {text}
-      </a>
-    ))}
-  </nav>
-);
+}): JSX.Element {
+  const tabs = useRef<HTMLElement>(null);
+  useEffect(() => {
+    const { scrollWidth, clientWidth } = tabs.current!;
+    const isCut = scrollWidth > clientWidth;
+    if (isCut) tabs.current!.querySelector('[aria-current]')?.scrollIntoView({ inline: 'center', block: 'nearest' });
+  }, [props.at]);
+  return (
+    <nav class="tabs" ref={tabs} aria-label={props.label}>
+      {props.tabs.map(([path, text]) => (
+        <a
+          key={path}
+          href={`#/${props.base}${path && `/${path}`}`}
+          aria-current={path === props.at ? 'page' : undefined}
+        >
+          {text}
+        </a>
+      ))}
+    </nav>
+  );
+}
 
 /** Good is green, wait is amber, off is grey. The mark before the text differs, too. */
 export type Tone = 'good' | 'wait' | 'off';

@@ -64,10 +64,10 @@ export function Closing({ month }: { month: string }): JSX.Element {
             <div class="columns">
               <Section title={t.closing.movements} text={t.closing.entries}>
                 <Table caption={t.closing.movements} columns={movementColumns(days)} rows={movementsOf(stores.total)} />
+                <p class="soft">{t.closing.text}</p>
               </Section>
               <Todo {...days} late={stores.total.late ?? 0} />
             </div>
-            <p class="soft">{t.closing.text}</p>
             <Section title={t.closing.byStore}>
               <Table
                 caption={t.closing.byStore}

@@ -114,6 +114,9 @@ export function Debit({ wallet, onChange }: OfCustomer): JSX.Element {
       preview={({ amount = '' }) => (
         <>
           <p>{t.debit.preview(money(amountOf(amount)))}</p>
+          {toCentavos(amountOf(amount)) > toCentavos(wallet.available) + toCentavos(wallet.pending) && (
+            <p class="warning">{t.debit.less}</p>
+          )}
           <Facts
             of={[
               [t.customer.available, <Money of={wallet.available} />],

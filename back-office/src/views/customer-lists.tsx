@@ -214,18 +214,20 @@ const entryColumns = (props: OfCustomer & { id: string }): Column<Entry>[] => [
   text(t.entry.kind, ({ kind, amount }) => kindText(kind, amount), true),
   {
     head: t.entry.source,
-    cell: (entry) => (
-      <>
-        {entry.order_id ? (
-          <a href={address(`order/${entry.order_id}`)}>{entry.order_external_id}</a>
-        ) : (
-          entry.kind !== 'grant' && entry.source && <Source {...entry.source} />
-        )}
-        {entry.refund_external_id && <small>{t.entry.refund(entry.refund_external_id)}</small>}
-        {entry.sold_at && <small>{t.entry.sold(<When at={entry.sold_at} />)}</small>}
-        {entry.lines > 1 && <Opened walletId={props.id} change={entry} />}
-      </>
-    ),
+    cell: (entry) =>
+      // A grant is its own source.
+      entry.kind === 'grant' ? null : (
+        <>
+          {entry.order_id ? (
+            <a href={address(`order/${entry.order_id}`)}>{entry.order_external_id}</a>
+          ) : (
+            entry.source && <Source {...entry.source} />
+          )}
+          {entry.refund_external_id && <small>{t.entry.refund(entry.refund_external_id)}</small>}
+          {entry.sold_at && <small>{t.entry.sold(<When at={entry.sold_at} />)}</small>}
+          {entry.lines > 1 && <Opened walletId={props.id} change={entry} />}
+        </>
+      ),
   },
   reason,
   store,

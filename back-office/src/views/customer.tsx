@@ -36,8 +36,7 @@ export function Customer({ id, more, session }: { id: string; more: string[]; se
       <Await of={wallet} lines={12}>
         {(shown) => (
           <>
-            {/* The first tab has the orders. */}
-            <Sheet wallet={shown} version={version} session={session} onChange={reload} hasTab={tab !== ''} />
+            <Sheet wallet={shown} version={version} session={session} onChange={reload} />
             <Lists
               wallet={shown}
               version={version}
@@ -83,8 +82,8 @@ function answerOf({ available, pending, frozen, next_release, next_expiry, held,
 }
 
 /** What support needs while the customer is on the phone. */
-function Sheet(props: OfCustomer & { hasTab: boolean }): JSX.Element {
-  const { wallet, session, version, hasTab } = props;
+function Sheet(props: OfCustomer): JSX.Element {
+  const { wallet, session, version } = props;
   const isKnown = isDocument(wallet.document);
   const answer = answerOf(wallet);
   const orders = useLoad(
@@ -108,7 +107,7 @@ function Sheet(props: OfCustomer & { hasTab: boolean }): JSX.Element {
         </blockquote>
       )}
       {isKnown && <Actions {...props} orders={orders} />}
-      <div class={hasTab ? 'columns' : undefined}>
+      <div class="columns">
         <dl class="tiles">
           <Tile name={t.customer.available} amount={wallet.available} />
           {(['pending', 'held', 'debt'] as const).map(
@@ -120,11 +119,9 @@ function Sheet(props: OfCustomer & { hasTab: boolean }): JSX.Element {
               ),
           )}
         </dl>
-        {hasTab && (
-          <Await of={orders} lines={3}>
-            {(page) => page && page.data.length > 0 && <LastOrders orders={page.data} />}
-          </Await>
-        )}
+        <Await of={orders} lines={3}>
+          {(page) => page && page.data.length > 0 && <LastOrders orders={page.data} />}
+        </Await>
       </div>
     </>
   );

@@ -75,7 +75,7 @@ function Overview(): JSX.Element {
         title={t.home.days}
         actions={
           <a class="button" href={address('sales')}>
-            {t.sales.title}
+            {t.home.openSales}
           </a>
         }
       >

@@ -1,4 +1,5 @@
 import type { Order as OrderDto, OrderOperation, Refund, RefundQuote } from '@cashback/client';
+import { toCentavos } from '@cashback/client/money';
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { hasValidCheckDigits } from '../../../src/platform/values/document.js';
@@ -23,34 +24,36 @@ export function Operations({ order, session, onChange }: OfOrder): JSX.Element {
   const canCorrect = (offers('change_customer') && session.can('customers')) || canAmend;
   const isPast = order.completed_at !== null && order.customer_changed_at === null && !offers('change_customer');
   return (
-    <p class="buttons actions" role="group" aria-label={t.order.operations}>
-      {offers('complete') && session.can('sell') && <Complete order={order} onChange={onChange} />}
-      {offers('refund') && session.can('refund') && <RefundAction order={order} onChange={onChange} />}
-      {canCorrect && <Correct order={order} onChange={onChange} />}
-      {offers('hold') && session.can('sell') && order.cashback.to_redeem.held !== '0.00' && (
-        <Action
-          label={t.release.button}
-          of={t.order.title(order.external_id)}
-          onDone={onChange}
-          work={async () => void (await cashback.orders.hold(order.id, { amount: '0.00' }))}
-        >
-          <p>{t.release.text(money(order.cashback.to_redeem.held))}</p>
-        </Action>
-      )}
-      {offers('cancel') && session.can('sell') && (
-        <Action
-          label={t.cancel.button}
-          of={t.order.title(order.external_id)}
-          isDangerous
-          onDone={onChange}
-          work={async ({ reason }) => void (await cashback.orders.cancel(order.id, reason ? { reason } : {}))}
-        >
-          <p>{t.cancel.text(money(order.cashback.to_redeem.held))}</p>
-          <Field name="reason" label={t.field.reason} optional />
-        </Action>
-      )}
-      {isPast && session.can('customers') && <small>{t.correct.tooLate}</small>}
-    </p>
+    <>
+      <p class="buttons actions" role="group" aria-label={t.order.operations}>
+        {offers('complete') && session.can('sell') && <Complete order={order} onChange={onChange} />}
+        {offers('refund') && session.can('refund') && <RefundAction order={order} onChange={onChange} />}
+        {canCorrect && <Correct order={order} onChange={onChange} />}
+        {offers('hold') && session.can('sell') && order.cashback.to_redeem.held !== '0.00' && (
+          <Action
+            label={t.release.button}
+            of={t.order.title(order.external_id)}
+            onDone={onChange}
+            work={async () => void (await cashback.orders.hold(order.id, { amount: '0.00' }))}
+          >
+            <p>{t.release.text(money(order.cashback.to_redeem.held))}</p>
+          </Action>
+        )}
+        {offers('cancel') && session.can('sell') && (
+          <Action
+            label={t.cancel.button}
+            of={t.order.title(order.external_id)}
+            isDangerous
+            onDone={onChange}
+            work={async ({ reason }) => void (await cashback.orders.cancel(order.id, reason ? { reason } : {}))}
+          >
+            <p>{t.cancel.text(money(order.cashback.to_redeem.held))}</p>
+            <Field name="reason" label={t.field.reason} optional />
+          </Action>
+        )}
+      </p>
+      {isPast && session.can('customers') && <p class="soft">{t.correct.tooLate}</p>}
+    </>
   );
 }
 
@@ -60,6 +63,7 @@ function Complete({ order, onChange }: OperationProps): JSX.Element {
   return (
     <Action
       label={t.complete.button}
+      isPrimary
       of={t.order.title(order.external_id)}
       onDone={onChange}
       work={async ({ redeem }) => void (await cashback.orders.complete(order.id, redeem ? { redeem } : {}))}
@@ -211,10 +215,17 @@ const QuoteFacts = ({ quote }: { quote: RefundQuote }): JSX.Element => (
   </>
 );
 
+/** Whether the total has something beyond the items, such as shipping. */
+const hasRest = ({ items, total }: OrderDto): boolean =>
+  items.reduce((sum, { price, quantity }) => sum + toCentavos(price) * BigInt(quantity), 0n) < toCentavos(total);
+
 function RefundAction({ order, onChange }: OperationProps): JSX.Element {
   const [how, choose] = useState<'items' | 'amount'>(order.items.length > 0 ? 'items' : 'amount');
-  // Refused if the total has nothing beyond the items.
-  const rest = useLoad((signal) => cashback.refunds.quote(order.id, { rest: true }, { signal }), [order.version]);
+  // Refused if nothing of it is left.
+  const rest = useLoad(
+    (signal) => (hasRest(order) ? cashback.refunds.quote(order.id, { rest: true }, { signal }) : Promise.resolve(null)),
+    [order.version],
+  );
   return (
     <Action
       label={t.refund.button}
@@ -288,8 +299,8 @@ export const VoidRefund = ({ refund, onChange }: { refund: Refund; onChange: () 
       of={[
         [t.refund.amount, <Money of={refund.amount} />],
         [t.refund.payBackUndone, <Money of={refund.amount_to_pay_back} />],
-        [t.refund.returned, <Money of={refund.cashback_returned} />],
-        [t.refund.takenBack, <Money of={refund.cashback_taken_back} />],
+        [t.refund.returnedUndone, <Money of={refund.cashback_returned} />],
+        [t.refund.takenBackUndone, <Money of={refund.cashback_taken_back} />],
       ]}
     />
     <Field name="reason" label={t.field.reason} optional />

@@ -186,6 +186,10 @@ const Bought = ({ order }: { order: OrderDto }): JSX.Element => (
       <Facts
         of={[
           [t.order.total, <Money of={order.total} />],
+          order.cashback.to_redeem.redeemed !== '0.00' && [
+            t.order.byCashback,
+            <Money of={order.cashback.to_redeem.redeemed} />,
+          ],
           order.eligible_total !== order.total && [t.order.eligible, <Money of={order.eligible_total} />],
           order.payment_methods.length !== 1 &&
             (order.completed_at !== null || order.status === 'pending') && [
@@ -222,7 +226,8 @@ const refundColumns = ({ order, session, onChange }: OfOrder): Column<Refund>[] 
         <>
           <Badge tone="off" text={t.refund.undone} />
           <small>
-            <When at={voided_at} /> · {by(voided_by)} · {void_reason}
+            <When at={voided_at} /> · {by(voided_by)}
+            {void_reason && ` · ${void_reason}`}
           </small>
           {reason && <small>{reason}</small>}
         </>

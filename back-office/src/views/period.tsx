@@ -67,16 +67,18 @@ export function Period({ from, to, isOptional, isAhead, onChange }: PeriodProps)
     <div class="bar" role="group" aria-label={t.period.title}>
       {input(t.period.from, from, (day) => ({ from: day, to }))}
       {input(t.period.through, dayBefore(to), (day) => ({ from, to: day && addDays(day, 1) }))}
-      {quick.map(([text, first, end]) => (
-        <button
-          key={text}
-          class="chip"
-          aria-pressed={from === first && to === end}
-          onClick={() => onChange({ from: first, to: end })}
-        >
-          {text}
-        </button>
-      ))}
+      <div class="buttons">
+        {quick.map(([text, first, end]) => (
+          <button
+            key={text}
+            class="chip"
+            aria-pressed={from === first && to === end}
+            onClick={() => onChange({ from: first, to: end })}
+          >
+            {text}
+          </button>
+        ))}
+      </div>
     </div>
   );
 }

@@ -176,6 +176,7 @@ function Users({ from, to }: Days): JSX.Element {
       ...{ head: t.list.names.refunds, isNumber: true },
       cell: ({ by, sales }) => counted(sales?.refunds ?? 0, createdOf('refunds', days, userOf(by))),
     },
+    amount(t.sales.refunded, ({ sales }) => sales?.refunded ?? '0.00'),
     {
       ...{ head: t.list.names.grants, isNumber: true },
       cell: ({ by, grants }) => counted(grants, createdOf('grants', days, userOf(by))),
