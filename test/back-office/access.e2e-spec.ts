@@ -44,9 +44,10 @@ describeInBrowser('The back office', () => {
     await page.goto(`${service.url}/back-office/#/${view}`);
     await loaded(page);
   }
-  /** What axe finds in light, and of contrast in dark. */
-  async function findings(page: Page): Promise<string[]> {
+  /** What axe finds in light, and of contrast in dark, which is the same in each language. */
+  async function findings(page: Page, language: Language): Promise<string[]> {
     const light = await axeFindings(page);
+    if (language !== 'en') return light;
     await page.emulateMedia({ colorScheme: 'dark' });
     const dark = await axeFindings(page, 'color-contrast');
     await page.emulateMedia({ colorScheme: 'light' });
@@ -57,7 +58,7 @@ describeInBrowser('The back office', () => {
     'has names and contrast for everyone, light and dark, fits 360 pixels, and is in one language, in each view and dialog, in %s',
     async (language) => {
       const page = await open({ language });
-      expect(await findings(page)).toEqual([]);
+      expect(await findings(page, language)).toEqual([]);
       expect(await page.locator('html').getAttribute('lang')).toBe(language);
       await logIn(page, merchant);
       const foreign =
@@ -65,7 +66,7 @@ describeInBrowser('The back office', () => {
       const opened = new Set<string>();
       for (const view of views()) {
         await show(page, view);
-        expect({ view, findings: await findings(page) }).toEqual({ view, findings: [] });
+        expect({ view, findings: await findings(page, language) }).toEqual({ view, findings: [] });
         expect(await page.locator('body').innerText()).not.toMatch(foreign);
         // Tables scroll by themselves.
         await page.setViewportSize({ width: 360, height: 900 });
@@ -79,7 +80,7 @@ describeInBrowser('The back office', () => {
           opened.add(name);
           await buttons.nth(index).click();
           await page.locator('dialog[open]').waitFor();
-          expect({ view, name, findings: await findings(page) }).toEqual({ view, name, findings: [] });
+          expect({ view, name, findings: await findings(page, language) }).toEqual({ view, name, findings: [] });
           await page.keyboard.press('Escape');
           await page.locator('dialog[open]').waitFor({ state: 'detached' });
         }

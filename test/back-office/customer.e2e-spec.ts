@@ -217,7 +217,7 @@ describeInBrowser('A customer in the back office', () => {
     const undo = await openDialog(page, 'Unfreeze wallet');
     await undo.getByLabel('Reason').fill('Esclarecido');
     await confirm(undo);
-    await page.getByRole('button', { name: 'Freeze wallet' }).waitFor();
+    await page.getByRole('button', { name: 'Freeze wallet', exact: true }).waitFor();
     expect(await merchant.wallet(document)).toMatchObject({ frozen: false });
   });
 

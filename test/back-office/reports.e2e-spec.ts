@@ -134,8 +134,10 @@ describeInBrowser('Reports in the back office', () => {
     it('say who did what, and whose CPF has many orders', async () => {
       const page = await enter(finance, 'sales');
       const users = await rowsOf(page, 'Who did what');
-      expect(users.find((row) => row.startsWith('Caixa 3'))).toMatch(/^Caixa 3\s+4\s+R\$25\.00\s+1\s+–\s+–$/);
-      expect(users.find((row) => row.startsWith('Suporte Ana'))).toMatch(/^Suporte Ana\s+–\s+–\s+–\s+1\s+1$/);
+      expect(users.find((row) => row.startsWith('Caixa 3'))).toMatch(
+        /^Caixa 3\s+4\s+R\$25\.00\s+1\s+R\$10\.00\s+–\s+–$/,
+      );
+      expect(users.find((row) => row.startsWith('Suporte Ana'))).toMatch(/^Suporte Ana\s+–\s+–\s+–\s+–\s+1\s+1$/);
       const numbers: [row: string, column: string, list: string, amount: string][] = [
         ['Caixa 3', 'Refunds', 'Refunds', 'R$10.00'],
         ['Suporte Ana', 'Grants', 'Grants', 'R$12.00'],
@@ -228,7 +230,7 @@ describeInBrowser('Reports in the back office', () => {
       ]);
       await page.getByText('1 completed order', { exact: false }).or(page.getByText('5 completed orders')).waitFor();
       await openNumber(page, 'Movements', '− Taken back', 'Amount');
-      expect(await rowsOf(page, 'Entries 1')).toEqual([expect.stringContaining('-R$0.50')]);
+      expect(await rowsOf(page, 'Entries 1')).toEqual([expect.stringContaining('−R$0.50')]);
       await page.getByText('Kind: Taken back, Debt, Debt paid').waitFor();
       await page.goBack();
       await openNumber(page, 'Movements', '+ Earned', 'Amount');
