@@ -79,7 +79,8 @@ describeInBrowser('Reports in the back office', () => {
     const page = await enter(finance);
     expect(await rowsOf(page, 'Expires in the next 7 days 1')).toEqual([expect.stringContaining('R$7.00')]);
     const { total } = await merchant.get<{ total: { balance: string } }>('/reports/outstanding');
-    expect(plain(await page.locator('.tiles').first().innerText())).toContain(shown(total.balance));
+    const owed = page.locator('.tile', { hasText: 'Owed to customers' });
+    expect(plain(await owed.innerText())).toContain(shown(total.balance));
     const expires = page.locator('.tile', { hasText: 'Expires in 30 days' });
     await expires.getByRole('link').click();
     expect(await rowsOf(page, 'Open credits 1')).toEqual([expect.stringContaining('R$7.00')]);

@@ -28,11 +28,16 @@ export interface Person {
   password: string;
 }
 
+interface Options {
+  language?: Language;
+  width?: number;
+}
+
 export interface Tabs {
   /** Opens the login in a browser of its own, as on another computer. */
-  open: (options?: { language?: Language; width?: number }) => Promise<Page>;
+  open: (options?: Options) => Promise<Page>;
   /** Opens the page and logs in. @param path such as `order/0199…` */
-  enter: (who: Person, path?: string, options?: { language?: Language; width?: number }) => Promise<Page>;
+  enter: (who: Person, path?: string, options?: Options) => Promise<Page>;
 }
 
 /**
@@ -54,7 +59,7 @@ export function useBrowser(service: Pick<Service, 'url'>): Tabs {
     expect(found).toEqual([]);
   });
   afterAll(() => browser?.close());
-  const open: Tabs['open'] = async ({ language = 'en', width = 1280 } = {}) => {
+  const openAt = async (path: string, { language = 'en', width = 1280 }: Options = {}): Promise<Page> => {
     const context = await browser.newContext({ locale: language, viewport: { width, height: 900 } });
     context.setDefaultTimeout(30_000);
     contexts.push(context);
@@ -65,13 +70,13 @@ export function useBrowser(service: Pick<Service, 'url'>): Tabs {
         errors.push(message.text());
     });
     const page = await context.newPage();
-    await page.goto(`${service.url}/back-office/`);
+    await page.goto(`${service.url}/back-office/${path}`);
     return page;
   };
+  const open: Tabs['open'] = (options) => openAt('', options);
   const enter: Tabs['enter'] = async (who, path = '', options = {}) => {
-    const page = await open(options);
+    const page = await openAt(path && `#/${path}`, options);
     await logIn(page, who);
-    if (path !== '') await page.goto(`${service.url}/back-office/#/${path}`);
     return page;
   };
   return { open, enter };
