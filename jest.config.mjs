@@ -7,7 +7,7 @@ import path from 'node:path';
 const SHORT = [
   'auth/login',
   'auth/users',
-  'back-office/access',
+  'back-office/session',
   'cashback/credit-list',
   'cashback/customers',
   'cashback/grants',
