@@ -18,14 +18,14 @@ export class RequestCampaignDto {
 
   /**
    * The first day, in the merchant's time zone: today or later.
-   * @example "2026-11-27"
+   * @example "2027-11-26"
    */
   @IsDay()
   readonly from!: string;
 
   /**
    * The last day.
-   * @example "2026-11-29"
+   * @example "2027-11-28"
    */
   @IsDay()
   readonly through!: string;

@@ -187,14 +187,14 @@ export class CampaignDaysDto {
 
   /**
    * The first day, in the merchant's time zone.
-   * @example "2026-11-27"
+   * @example "2027-11-26"
    */
   @ApiProperty({ type: String, format: 'date' })
   readonly from!: string;
 
   /**
    * The last day.
-   * @example "2026-11-29"
+   * @example "2027-11-28"
    */
   @ApiProperty({ type: String, format: 'date' })
   readonly through!: string;
