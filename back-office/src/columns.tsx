@@ -1,4 +1,4 @@
-import type { By, EntryKind } from '@cashback/client';
+import type { By } from '@cashback/client';
 import type { ComponentChildren } from 'preact';
 import { count, documentText, t } from './format.js';
 import { address } from './hooks.js';
@@ -37,23 +37,22 @@ export const store: Column<{ store: string | null }> = text(t.field.store, (row)
 export const reason: Column<{ reason: string | null }> = text(t.field.reason, (row) => row.reason);
 export const note: Column<{ note?: string | null }> = text(t.grant.note, (row) => row.note);
 
-/** In lists over all customers; an address has no document. */
-export const customer: Column<{ wallet_id: string; document: string; kind?: EntryKind }> = {
+interface OfWallet {
+  wallet_id: string;
+  document: string;
+}
+
+/** In lists over all customers; an address has no document. @param hrefOf where a row leads */
+export const customerAt = <T extends OfWallet>(hrefOf: Of<T, string>): Column<T> => ({
   ...{ head: t.field.document, isLead: true },
-  cell: ({ wallet_id, document, kind }) => (
-    <a
-      class="document"
-      // What expired can be granted again there.
-      href={
-        kind === 'expire'
-          ? address(`customer/${wallet_id}/credits`, { credits: 'all' })
-          : address(`customer/${wallet_id}`)
-      }
-    >
-      {documentText(document)}
+  cell: (row) => (
+    <a class="document" href={hrefOf(row)}>
+      {documentText(row.document)}
     </a>
   ),
-};
+});
+export const customer: Column<OfWallet> = customerAt(({ wallet_id }) => address(`customer/${wallet_id}`));
+
 /** What can be done with a row: on a phone, buttons have the whole width. */
 export const actions = <T,>(of: Of<T, ComponentChildren>): Column<T> => ({
   ...{ head: t.users.actions, isActions: true },

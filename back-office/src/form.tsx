@@ -22,6 +22,8 @@ interface FieldProps {
   inputMode?: 'numeric' | 'decimal';
   options?: [value: string, text: string][];
   suggestions?: string[];
+  /** What a text has to be like. */
+  pattern?: string;
   /** Earliest day. */
   min?: string;
   /** Latest day. */
@@ -30,7 +32,7 @@ interface FieldProps {
 
 /** A labeled input, with what the service said about its member. */
 export function Field(props: FieldProps): JSX.Element {
-  const { name, label, value, hint, optional, options, suggestions, type, inputMode, min } = props;
+  const { name, label, value, hint, optional, options, suggestions, type, inputMode, pattern, min } = props;
   const id = useId();
   // Of `rates.pix`, the service may name the whole: `/rates`.
   const [member = name] = name.split('.');
@@ -46,7 +48,7 @@ export function Field(props: FieldProps): JSX.Element {
   const list = suggestions && `${id}-list`;
   // Otherwise, browsers let people type years of six digits.
   const max = type === 'datetime-local' ? LATEST : props.max;
-  const typed = { type: type ?? 'text', defaultValue: value, inputMode, autocomplete: 'off', list, min, max };
+  const typed = { type: type ?? 'text', defaultValue: value, inputMode, autocomplete: 'off', list, pattern, min, max };
   const input = { ...shared, ...typed } as JSX.IntrinsicElements['input'];
   return (
     <p class="field">

@@ -74,8 +74,7 @@ function short(of: typeof ofDays, date: Date, hasYear = false): string {
   return [...parts.map(({ value }) => value.replace('.', '')), ...(isThisYear ? [] : [year])].join(' ');
 }
 export const day = (value: string): string => short(ofDays, new Date(value));
-export const instant = (value: string | Date): string =>
-  `${short(ofInstants, new Date(value))}, ${ofInstants.time.format(new Date(value))}`;
+export const instant = (value: string | Date): string => `${short(ofInstants, new Date(value))}, ${time(value)}`;
 /** `14:00` */
 export const time = (value: string | Date): string => ofInstants.time.format(new Date(value));
 /** The time of a sandbox, which is in another year than people think: `31 out 2027, 17:39`. */
@@ -108,6 +107,10 @@ export function instantOf(text: string): string {
   const guess = asUtc - offsetAt(asUtc);
   return new Date(asUtc - offsetAt(guess)).toISOString();
 }
+
+/** Whether a text is a day of the calendar, as `2026-11-26`. */
+export const isDay = (text: string): boolean =>
+  /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text)) && addDays(text, 0) === text;
 
 /** @returns the merchant's day of an instant, as `2026-11-26` */
 export const dayOf = (of: string | Date): string => ofInstants.isoDay.format(new Date(of));
@@ -149,11 +152,22 @@ export function amountOf(text: string, member = 'amount'): string {
   return refuse(member, 'must be an amount');
 }
 
-/** @throws CashbackError as the service does for a member that is not valid */
-export function refuse(member: string, detail: string): never {
+/**
+ * @param more what another problem than `validation_failed` has
+ * @throws CashbackError as the service does for a member that is not valid
+ */
+export function refuse(member: string, detail: string, more: { code?: string; maximum?: string } = {}): never {
   const failure = { code: 'validation_failed', status: 400, detail, errors: [{ pointer: `/${member}`, detail }] };
-  throw new CashbackError({ ...failure, retryable: false, next_action: 'fix_request' });
+  throw new CashbackError({ ...failure, ...more, retryable: false, next_action: 'fix_request' });
 }
+
+/** @returns a text as a part of the name of a file: `Mês por loja` is `mes-por-loja` */
+export const slug = (text: string): string =>
+  text
+    .normalize('NFD')
+    .replaceAll(/\p{M}/gu, '')
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-');
 
 /** @param id of the dialog @returns an external ID that people can read to each other */
 export const staffId = (id: string): string => `BO-${dayFromToday(0)}-${id.slice(0, 8)}`;

@@ -2,7 +2,7 @@ import type { CreateGrant } from '@cashback/client';
 import { fromCentavos, toCentavos } from '@cashback/client/money';
 import { parse } from 'csv-parse/browser/esm/sync';
 import { hasValidCheckDigits } from '../../src/platform/values/document.js';
-import { amountOf, dayFromToday, documentOf, language, monthOfToday, t } from './format.js';
+import { amountOf, dayFromToday, documentOf, isDay, language, monthOfToday, slug, t } from './format.js';
 import { InputError } from './ui.js';
 
 /** A line of a file: what it grants, or what is wrong with it. */
@@ -51,23 +51,12 @@ function textOf(bytes: ArrayBuffer): string {
 }
 
 /** @returns the name of a list without what an external ID cannot have: `aniversarios-2026-11` */
-export const listName = (file: string): string =>
-  [
-    file
-      .replace(/\.\w+$/, '')
-      .normalize('NFD')
-      .toLowerCase()
-      .replaceAll(/[^a-z0-9]+/g, '-')
-      .slice(0, 40),
-    monthOfToday(),
-  ].join('-');
+export const listName = (file: string): string => `${slug(file.replace(/\.\w+$/, '')).slice(0, 40)}-${monthOfToday()}`;
 
 /** `31/12/2026` and `2026-12-31` @throws InputError for a day that no calendar has, or that is over */
 function dayOf(text: string): string {
   const day = text.replace(/^(\d{2})\/(\d{2})\/(\d{4})$/, '$3-$2-$1');
-  const date = new Date(`${day}T00:00:00Z`);
-  const isDay = /^\d{4}-\d{2}-\d{2}$/.test(day) && !Number.isNaN(+date) && date.toISOString().startsWith(day);
-  if (!isDay || day < dayFromToday(0)) throw new InputError(t.file.faults.day(text));
+  if (!isDay(day) || day < dayFromToday(0)) throw new InputError(t.file.faults.day(text));
   return day;
 }
 

@@ -122,8 +122,8 @@ function App(): JSX.Element {
   const current = Object.hasOwn(VIEWS, path) ? path : '';
   const view = VIEWS[current]!;
   const can = ({ permissions }: View): boolean => !permissions || permissions.some((name) => session!.can(name));
-  const views = Object.entries(VIEWS).flatMap(([of, { name, ...rest }]) =>
-    session && name && can(rest as View) ? [{ path: of, name }] : [],
+  const views = Object.entries(VIEWS).flatMap(([of, one]) =>
+    session && one.name && can(one) ? [{ path: of, name: one.name }] : [],
   );
   return (
     <>

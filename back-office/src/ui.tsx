@@ -196,25 +196,17 @@ const Time = ({ text, whole }: { text: string; whole: string }): JSX.Element => 
 export const When = ({ at }: { at: string }): JSX.Element => <Time text={instant(at)} whole={fullInstant(at)} />;
 export const Day = ({ of }: { of: string }): JSX.Element => <Time text={day(of)} whole={fullDay(of)} />;
 
-/** @param props `href` is where the amount leads */
+/** A number that people look for. @param props `href` is where it leads */
 export const Tile = (props: {
   name: string;
-  amount: string;
+  shown: ComponentChildren;
   href?: string;
   children?: ComponentChildren;
 }): JSX.Element => (
   <div class="tile">
     <dt>{props.name}</dt>
     <dd>
-      <strong>
-        {props.href ? (
-          <a href={props.href}>
-            <Money of={props.amount} />
-          </a>
-        ) : (
-          <Money of={props.amount} />
-        )}
-      </strong>
+      <strong>{props.href ? <a href={props.href}>{props.shown}</a> : props.shown}</strong>
       <small>{props.children}</small>
     </dd>
   </div>
@@ -239,9 +231,9 @@ export const earnsNothing = ({ status }: Pick<Order, 'status'>): boolean => ['ex
 
 /** What a line of the ledger is; what was undone has the other sign. */
 export function kindText(kind: EntryKind, amount: string): string {
-  const isOther = amount.startsWith('-') === ['return', 'earn', 'grant'].includes(kind);
-  const canBeUndone = ['return', 'take_back', 'debit'].includes(kind);
-  return canBeUndone && isOther ? t.refund.undoneOf(t.entryKind[kind]) : t.entryKind[kind];
+  const isTaken = amount.startsWith('-');
+  const isUndone = kind === 'return' ? isTaken : !isTaken && (kind === 'take_back' || kind === 'debit');
+  return isUndone ? t.refund.undoneOf(t.entryKind[kind]) : t.entryKind[kind];
 }
 
 export const by = (who: By | null): string => (!who ? '–' : who.user_id ? who.name : t.operator);

@@ -5,7 +5,7 @@ import { now, setClock, useClock } from '../clock.js';
 import { count, dayFromToday, clockTime, instantOf, t } from '../format.js';
 import type { Values } from '../hooks.js';
 import { cashback, refreshClock, type Session } from '../session.js';
-import { Action, Field } from '../form.js';
+import { Action, Either, Field } from '../form.js';
 
 /** The clock of a sandbox, and a dialog that moves it. */
 export function Clock({ session, hidden }: { session: Session; hidden: boolean }): JSX.Element | null {
@@ -110,15 +110,15 @@ function Target({ opened, values }: { opened: Opened; values: Values }): JSX.Ele
   };
   return (
     <>
-      <fieldset class="choice">
-        <legend>{t.clock.where}</legend>
-        {[true, false].map((choice) => (
-          <label key={String(choice)}>
-            <input type="radio" name="where" checked={isDay === choice} onChange={() => setDay(choice)} />
-            {choice ? t.clock.toDay : t.clock.toInstant}
-          </label>
-        ))}
-      </fieldset>
+      <Either
+        legend={t.clock.where}
+        options={[
+          ['day', t.clock.toDay],
+          ['instant', t.clock.toInstant],
+        ]}
+        chosen={isDay ? 'day' : 'instant'}
+        choose={(where) => setDay(where === 'day')}
+      />
       <p class="buttons" role="group" aria-label={t.clock.quick}>
         {[1, 7, 30].map((days) => (
           <button key={days} type="button" onClick={() => chooseDay(days)}>

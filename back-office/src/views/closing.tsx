@@ -12,6 +12,7 @@ import {
   money,
   month as shortMonth,
   monthFromNow,
+  slug,
   t,
 } from '../format.js';
 import { address, go, useFilters, useLoad } from '../hooks.js';
@@ -244,14 +245,6 @@ const pairColumns: Column<LedgerRow>[] = [
   })),
 ];
 
-/** Such as `mes-por-loja-2026-10`. */
-const fileName = (label: string, month: string): string =>
-  `${label
-    .normalize('NFD')
-    .toLowerCase()
-    .replaceAll(/\p{M}/gu, '')
-    .replaceAll(/[^a-z0-9]+/g, '-')}-${month}`;
-
 function Files({ from, to }: Days): JSX.Element {
   const created = { created_from: startOf(from), created_to: startOf(to) };
   const year = { from: addMonths(from, -11), to };
@@ -267,7 +260,7 @@ function Files({ from, to }: Days): JSX.Element {
   return (
     <div class="buttons" role="group" aria-label={t.closing.files}>
       {files.map(([name, label, read]) => (
-        <Download key={name} label={label} name={fileName(label, from.slice(0, 7))} read={read} />
+        <Download key={name} label={label} name={`${slug(label)}-${from.slice(0, 7)}`} read={read} />
       ))}
     </div>
   );

@@ -1,7 +1,7 @@
-import { CashbackError, type Order, type Wallet } from '@cashback/client';
+import type { Order, Wallet } from '@cashback/client';
 import { toCentavos } from '@cashback/client/money';
 import type { JSX } from 'preact';
-import { amountOf, day, documentOf, documentText, money, staffId, t } from '../format.js';
+import { amountOf, day, documentOf, documentText, money, refuse, staffId, t } from '../format.js';
 import { Action, Field, Tell } from '../form.js';
 import { address, go, useLoad } from '../hooks.js';
 import { cashback, type Session } from '../session.js';
@@ -33,13 +33,6 @@ type GrantProps = OfCustomer & {
   again?: { creditId: string; of: string; amount: string; store: string | null };
 };
 
-/** As the service refuses it, but before somebody confirms. */
-const tooMuch = (maximum: string): CashbackError => {
-  const errors = [{ pointer: '/amount', detail: maximum }];
-  const failure = { code: 'grant_exceeds_maximum', status: 422, detail: '', errors, maximum };
-  return new CashbackError({ ...failure, retryable: false, next_action: 'fix_request' });
-};
-
 export function Grant({ wallet, session, onChange, label, isPrimary, again }: GrantProps): JSX.Element {
   return (
     <Action
@@ -49,7 +42,9 @@ export function Grant({ wallet, session, onChange, label, isPrimary, again }: Gr
       onDone={onChange}
       preview={({ amount = '', expires_on }) => {
         const most = session.policy.grant_maximum;
-        if (toCentavos(amountOf(amount)) > toCentavos(most)) throw tooMuch(most);
+        // As the service refuses it, but before somebody confirms.
+        if (toCentavos(amountOf(amount)) > toCentavos(most))
+          refuse('amount', most, { code: 'grant_exceeds_maximum', maximum: most });
         return (
           <p>
             {t.grant.preview(

@@ -5,17 +5,17 @@ import { isDocument } from '../../../src/platform/values/document.js';
 import { now } from '../clock.js';
 import { count, money, t } from '../format.js';
 import { Action, Field } from '../form.js';
-import { address, firstPage, mapped, useFilters, useLoad } from '../hooks.js';
+import { firstPage, mapped, useFilters, useLoad } from '../hooks.js';
 import { cashback, type Session } from '../session.js';
-import { actions, amount, note, onDay, reason, store, when, who, text } from '../columns.js';
+import { actions, amount, note, onDay, OrderLink, reason, store, when, who, text } from '../columns.js';
 import { type Column, PagedTable } from '../table.js';
-import { Await, Badge, by, Chips, earnsNothing, Money, OrderBadge, Skeleton, When, kindText } from '../ui.js';
+import { Await, Badge, by, Chips, earnsNothing, Empty, Money, OrderBadge, Skeleton, When, kindText } from '../ui.js';
 import { Grant, type OfCustomer } from './customer-actions.js';
 
 const orderColumns: Column<Order>[] = [
   {
     head: t.order.number,
-    cell: ({ id, external_id }) => <a href={address(`order/${id}`)}>{external_id}</a>,
+    cell: ({ id, external_id }) => <OrderLink id={id} number={external_id} />,
     isLead: true,
   },
   when(({ created_at }) => created_at),
@@ -47,7 +47,7 @@ export const Orders = ({ wallet: { document }, version }: OfCustomer): JSX.Eleme
 
 const Source = ({ type, id, external_id, note }: EntrySource & { note?: ComponentChildren }): JSX.Element => (
   <>
-    {type === 'order' ? <a href={address(`order/${id}`)}>{external_id}</a> : t.entry.grant}
+    {type === 'order' ? <OrderLink id={id} number={external_id} /> : t.entry.grant}
     {note && <small>{note}</small>}
   </>
 );
@@ -81,7 +81,7 @@ export function Credits(props: OfCustomer): JSX.Element {
         choose={(name) => filter({ credits: name === 'all' ? name : '' })}
       />
       {id === '' ? (
-        <p class="empty">{t.customer.noCredits}</p>
+        <Empty>{t.customer.noCredits}</Empty>
       ) : (
         <Await of={expired}>
           {(amounts) => (
@@ -219,7 +219,7 @@ const entryColumns = (props: OfCustomer & { id: string }): Column<Entry>[] => [
       entry.kind === 'grant' ? null : (
         <>
           {entry.order_id ? (
-            <a href={address(`order/${entry.order_id}`)}>{entry.order_external_id}</a>
+            <OrderLink id={entry.order_id} number={entry.order_external_id} />
           ) : (
             entry.source && <Source {...entry.source} />
           )}
@@ -251,7 +251,7 @@ export function Statement(props: OfCustomer): JSX.Element {
     (signal) => (id ? firstPage(cashback.wallets.entries(id, { limit: 1 }, { signal })) : Promise.resolve(null)),
     [id, version],
   );
-  if (id === '') return <p class="empty">{t.customer.noEntries}</p>;
+  if (id === '') return <Empty>{t.customer.noEntries}</Empty>;
   const last = newest.data?.data[0];
   return (
     <>
@@ -318,22 +318,13 @@ async function noteOf(entry: Entry, signal: AbortSignal): Promise<Note | undefin
 export function Notes(props: OfCustomer): JSX.Element {
   const { wallet, version } = props;
   const id = wallet.id ?? '';
-  if (id === '') return <p class="empty">{t.customer.noNotes}</p>;
-  const freeze: Note[] = wallet.freeze_changed_at
-    ? [
-        {
-          at: wallet.freeze_changed_at,
-          what: wallet.frozen ? t.freeze.done : t.freeze.undone,
-          reason: wallet.freeze_reason,
-          who: by(wallet.freeze_changed_by),
-        },
-      ]
-    : [];
+  if (id === '') return <Empty>{t.customer.noNotes}</Empty>;
   return (
     <>
-      {freeze.length > 0 && (
+      {wallet.freeze_changed_at && (
         <p class="card">
-          {freeze[0]!.what} · <When at={freeze[0]!.at} /> · {freeze[0]!.who}: {freeze[0]!.reason}
+          {wallet.frozen ? t.freeze.done : t.freeze.undone} · <When at={wallet.freeze_changed_at} /> ·{' '}
+          {by(wallet.freeze_changed_by)}: {wallet.freeze_reason}
         </p>
       )}
       <PagedTable

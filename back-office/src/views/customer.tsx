@@ -2,6 +2,7 @@ import type { Order, Wallet } from '@cashback/client';
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { isDocument } from '../../../src/platform/values/document.js';
+import { OrderLink } from '../columns.js';
 import { documentText, longDay, money, t } from '../format.js';
 import { address, firstPage, type Loaded, useLoad } from '../hooks.js';
 import { documentOfUnknown, remember } from '../search.js';
@@ -109,11 +110,11 @@ function Sheet(props: OfCustomer): JSX.Element {
       {isKnown && <Actions {...props} orders={orders} />}
       <div class="columns">
         <dl class="tiles">
-          <Tile name={t.customer.available} amount={wallet.available} />
+          <Tile name={t.customer.available} shown={<Money of={wallet.available} />} />
           {(['pending', 'held', 'debt'] as const).map(
             (name) =>
               wallet[name] !== '0.00' && (
-                <Tile key={name} name={t.customer[name]} amount={wallet[name]}>
+                <Tile key={name} name={t.customer[name]} shown={<Money of={wallet[name]} />}>
                   {t.customer.hints[name]}
                 </Tile>
               ),
@@ -134,7 +135,7 @@ const LastOrders = ({ orders }: { orders: Order[] }): JSX.Element => (
       {orders.map(({ id, external_id, status, created_at, total }) => (
         <li key={id}>
           <span>
-            <a href={address(`order/${id}`)}>{external_id}</a>{' '}
+            <OrderLink id={id} number={external_id} />{' '}
             <small>
               <When at={created_at} />
             </small>

@@ -1,11 +1,11 @@
 import type { SalesReport, SalesRow } from '@cashback/client';
 import { fromCentavos, toCentavos } from '@cashback/client/money';
-import type { ComponentChildren, JSX } from 'preact';
+import type { JSX } from 'preact';
 import { type Bar, Measures } from '../chart.js';
 import { addDays, count, day, daysBetween, money, t } from '../format.js';
 import { useLoad } from '../hooks.js';
 import { cashback } from '../session.js';
-import { Await, Empty, Money } from '../ui.js';
+import { Await, Empty, Money, Tile } from '../ui.js';
 import type { Days } from './period.js';
 
 const MEASURES = ['total', 'orders', 'earned', 'redeemed', 'refunded'] as const;
@@ -32,10 +32,18 @@ export function Figures({ from, to }: Days): JSX.Element {
       {([{ data, total }, before]) => (
         <>
           <dl class="tiles">
-            {tile(t.sales.total, <Money of={total.total} />, money(before.total.total))}
-            {tile(t.sales.orders, count(total.orders), count(before.total.orders))}
-            {tile(t.sales.average, <Money of={averageOf(total)} />, money(averageOf(before.total)))}
-            {tile(t.sales.refunded, <Money of={total.refunded} />, money(before.total.refunded))}
+            <Tile name={t.sales.total} shown={<Money of={total.total} />}>
+              {t.sales.before(money(before.total.total))}
+            </Tile>
+            <Tile name={t.sales.orders} shown={count(total.orders)}>
+              {t.sales.before(count(before.total.orders))}
+            </Tile>
+            <Tile name={t.sales.average} shown={<Money of={averageOf(total)} />}>
+              {t.sales.before(money(averageOf(before.total)))}
+            </Tile>
+            <Tile name={t.sales.refunded} shown={<Money of={total.refunded} />}>
+              {t.sales.before(money(before.total.refunded))}
+            </Tile>
           </dl>
           {total.orders === 0 && total.refunds === 0 && <Empty>{t.sales.none}</Empty>}
           {days > 1 && total.orders > 0 && <Bars rows={data} before={before.data} />}
@@ -44,16 +52,6 @@ export function Figures({ from, to }: Days): JSX.Element {
     </Await>
   );
 }
-
-const tile = (name: string, shown: ComponentChildren, before: string): JSX.Element => (
-  <div class="tile">
-    <dt>{name}</dt>
-    <dd>
-      <strong>{shown}</strong>
-      <small>{t.sales.before(before)}</small>
-    </dd>
-  </div>
-);
 
 function Bars({ rows, before }: { rows: SalesRow[]; before: SalesRow[] }): JSX.Element {
   const of = (row: SalesRow, name: Measure): { value: number; text: string } => ({

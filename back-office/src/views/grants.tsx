@@ -3,12 +3,13 @@ import { toCentavos } from '@cashback/client/money';
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import { count, dayFromToday, documentText, money, t } from '../format.js';
+import { Field } from '../form.js';
 import { failedLines, type GrantFile, type Line, listName, readFile } from '../grant-file.js';
 import { address, useLoad, useOnce, useSubmit } from '../hooks.js';
 import { cashback, type Session } from '../session.js';
 import { amount, reason, who, text } from '../columns.js';
 import { type Column, Table } from '../table.js';
-import { Await, Badge, by, Heading, Money, Problem, problemText, save, Section } from '../ui.js';
+import { Await, Badge, by, Heading, Money, Problem, problemText, save, Section, Tile } from '../ui.js';
 
 /** What became of a line: it was granted now, it had been granted before, or why it was not. */
 type Result = 'granted' | 'existing' | { why: string };
@@ -96,29 +97,21 @@ function Options(props: {
     <form class="card stack" onSubmit={submit}>
       <p>{chosen.name}</p>
       <div class="pair">
-        <p class="field">
-          <label for="reason">{t.file.reason}</label>
-          <input id="reason" name="reason" list="reasons" />
-          <small>{t.grant.reasonHint}</small>
-        </p>
-        <p class="field">
-          <label for="list">{t.file.list}</label>
-          <input
-            id="list"
-            name="list"
-            value={listName(chosen.name)}
-            maxLength={60}
-            pattern="[A-Za-z0-9._\-]+"
-            required
-          />
-          <small>{t.file.listHint}</small>
-        </p>
+        <Field
+          name="reason"
+          label={t.file.reason}
+          hint={t.grant.reasonHint}
+          suggestions={t.grant.reasons}
+          optional="unsaid"
+        />
+        <Field
+          name="list"
+          label={t.file.list}
+          value={listName(chosen.name)}
+          hint={t.file.listHint}
+          pattern="[A-Za-z0-9._\-]{1,60}"
+        />
       </div>
-      <datalist id="reasons">
-        {t.grant.reasons.map((text) => (
-          <option key={text} value={text} />
-        ))}
-      </datalist>
       {error !== undefined && <Problem error={error} />}
       <p class="buttons">
         <button type="button" onClick={props.leave}>
@@ -155,10 +148,10 @@ function Lines({ file, leave }: LinesProps): JSX.Element {
   return (
     <Section title={file.name}>
       <dl class="tiles">
-        <Figure name={t.file.good} text={count(good.length)} />
-        <Figure name={t.file.faulty} text={count(file.lines.length - good.length)} />
-        <Figure name={t.file.total} text={money(file.total)} />
-        {left !== undefined && left !== null && <Figure name={t.file.left} text={money(left)} />}
+        <Tile name={t.file.good} shown={count(good.length)} />
+        <Tile name={t.file.faulty} shown={count(file.lines.length - good.length)} />
+        <Tile name={t.file.total} shown={money(file.total)} />
+        {left !== undefined && left !== null && <Tile name={t.file.left} shown={money(left)} />}
       </dl>
       {isTooMuch && <p class="warning">{t.file.tooMuch}</p>}
       {error !== undefined && !isBusy && <Problem error={error} />}
@@ -191,15 +184,6 @@ function Lines({ file, leave }: LinesProps): JSX.Element {
     </Section>
   );
 }
-
-const Figure = ({ name, text }: { name: string; text: string }): JSX.Element => (
-  <div class="tile">
-    <dt>{name}</dt>
-    <dd>
-      <strong>{text}</strong>
-    </dd>
-  </div>
-);
 
 /** Grants in batches, each line on its own; what exists is not granted again. */
 async function grantAll(lines: Line[], show: (results: ReadonlyMap<number, Result>) => void): Promise<void> {

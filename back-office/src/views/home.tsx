@@ -6,7 +6,7 @@ import { address, useLoad } from '../hooks.js';
 import { seen } from '../search.js';
 import { cashback, type Session } from '../session.js';
 import { type Column, PagedTable } from '../table.js';
-import { Await, Heading, Section, Tile } from '../ui.js';
+import { Await, Heading, Money, Section, Tile } from '../ui.js';
 import { Figures } from './figures.js';
 
 export function Home({ session }: { session: Session }): JSX.Element {
@@ -52,22 +52,22 @@ function Overview(): JSX.Element {
       <Await of={owed} lines={3}>
         {({ total }) => (
           <dl class="tiles">
-            <Tile name={t.home.owed} amount={total.balance}>
+            <Tile name={t.home.owed} shown={<Money of={total.balance} />}>
               {total.debt !== '0.00' && t.home.owedHint}
             </Tile>
-            {total.available && <Tile name={t.customer.available} amount={total.available} />}
-            {total.pending && <Tile name={t.customer.pending} amount={total.pending} />}
-            {total.held && <Tile name={t.customer.held} amount={total.held} />}
+            {total.available && <Tile name={t.customer.available} shown={<Money of={total.available} />} />}
+            {total.pending && <Tile name={t.customer.pending} shown={<Money of={total.pending} />} />}
+            {total.held && <Tile name={t.customer.held} shown={<Money of={total.held} />} />}
             {total.expiring_in_30_days && (
               <Tile
                 name={t.home.expiring30}
-                amount={total.expiring_in_30_days}
+                shown={<Money of={total.expiring_in_30_days} />}
                 href={address('list/credits', { expires_from: today, expires_to: addDays(today, 30) })}
               >
                 {total.held !== '0.00' && t.home.expiring30Hint}
               </Tile>
             )}
-            <Tile name={t.customer.debt} amount={total.debt} />
+            <Tile name={t.customer.debt} shown={<Money of={total.debt} />} />
           </dl>
         )}
       </Await>

@@ -1,9 +1,9 @@
 import type { Customer, CustomerCredit, CustomerEntry, Debit, Grant, Order, Refund } from '@cashback/client';
 import type { ComponentChildren, JSX } from 'preact';
-import { addDays, documentText, language, money, t } from '../format.js';
-import { type Paged, useFilters, useLoad } from '../hooks.js';
+import { documentText, isDay, language, money, t } from '../format.js';
+import { address, type Paged, useFilters, useLoad } from '../hooks.js';
 import { cashback, type Session } from '../session.js';
-import { amount, customer, note, onDay, OrderLink, reason, store, when, who, text } from '../columns.js';
+import { amount, customer, customerAt, note, onDay, OrderLink, reason, store, when, who, text } from '../columns.js';
 import { type Column, PagedTable } from '../table.js';
 import { Badge, by, Day, Heading, InputError, Money, OrderBadge, Problem, Tabs, kindText } from '../ui.js';
 import { asDay, Download, Period, startOf, whole } from './period.js';
@@ -105,7 +105,10 @@ const LISTS = {
     columns: [
       created,
       text(t.entry.kind, ({ kind, amount }) => kindText(kind, amount)),
-      customer,
+      // What expired can be granted again there.
+      customerAt(({ kind, wallet_id: id }) =>
+        kind === 'expire' ? address(`customer/${id}/credits`, { credits: 'all' }) : address(`customer/${id}`),
+      ),
       {
         head: t.entry.source,
         cell: ({ order_id, order_external_id, source, reason }) => {
@@ -166,7 +169,7 @@ function queryOf({ periods, filters, isExclusive }: Of<unknown>, given: Query): 
     const value = given[name]!;
     if (!ends.includes(name)) return value;
     if (asDay(value) !== value) return value;
-    if (Number.isNaN(Date.parse(value)) || addDays(value, 0) !== value) throw new InputError(t.period.days);
+    if (!isDay(value)) throw new InputError(t.period.days);
     return name.startsWith('expires') ? value : startOf(value);
   };
   return Object.fromEntries(named.map((name) => [name, valueOf(name)]));

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { addDays, dayFromToday, daysBetween, dayOf, instantOf, monthFromNow, t } from '../format.js';
+import { addDays, dayFromToday, daysBetween, dayOf, instantOf, isDay, monthFromNow, t } from '../format.js';
 import { address, useOnce } from '../hooks.js';
 import { InputError, Problem, save } from '../ui.js';
 
@@ -9,11 +9,8 @@ export interface Days {
   to: string;
 }
 
-const isDay = (text: string): boolean =>
-  /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text)) && addDays(text, 0) === text;
-
 /** @returns the day before one, for people, who name the last one */
-export const dayBefore = (day: string): string => (isDay(day) ? addDays(day, -1) : '');
+const dayBefore = (day: string): string => (isDay(day) ? addDays(day, -1) : '');
 
 /** @returns when a day begins */
 export const startOf = (day: string): string => instantOf(`${day}T00:00`);

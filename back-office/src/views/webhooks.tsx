@@ -7,7 +7,7 @@ import { count, documentText, instant, instantOf, t, time } from '../format.js';
 import { firstPage, type Loaded, type Paged, useLoad } from '../hooks.js';
 import { cashback, type Session } from '../session.js';
 import { Action, Choice, Field, LATEST } from '../form.js';
-import { when, who } from '../columns.js';
+import { when, who, OrderLink } from '../columns.js';
 import { type Column, PagedTable, Table } from '../table.js';
 import { Await, Badge, Empty, Facts, Head, Heading, Once, Section } from '../ui.js';
 
@@ -244,7 +244,7 @@ const Seek = ({ endpoint, onChange }: { endpoint: WebhookEndpoint; onChange: () 
 /** The order or the customer of an event. */
 const Subject = ({ of }: { of: Event['data'] }): JSX.Element =>
   'order' in of ? (
-    <a href={`#/order/${of.order.id}`}>{of.order.external_id}</a>
+    <OrderLink id={of.order.id} number={of.order.external_id} />
   ) : (
     <a href={`#/customer/${of.wallet.id}`}>{documentText(of.wallet.document)}</a>
   );

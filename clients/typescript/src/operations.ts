@@ -81,20 +81,37 @@ function segmentOf(id: unknown): string {
   throw refusal('validation_failed', 400, 'fix_request', `${JSON.stringify(text)} cannot be an ID in a path`);
 }
 
-function listOf<P extends Page>(read: (next: object) => Promise<P>): List<P> {
-  async function* pages({ cursor }: { cursor?: string | undefined } = {}): AsyncGenerator<P, void> {
-    const seen = new Set<string>();
-    for (let next: object | undefined = cursor === undefined ? {} : { cursor }; next !== undefined;) {
-      const page: P = await read(next);
-      // Where the feed began is replaced by where it goes on.
-      const after = page.has_more ? { after: page.next_after, from: undefined, last: undefined } : undefined;
-      const following = page.next_cursor ? { cursor: page.next_cursor } : after;
-      if (following !== undefined && seen.size === seen.add(JSON.stringify(following)).size)
-        throw refusal('unexpected_response', 200, 'contact_support', 'the page after this one was read before');
-      yield page;
-      next = following;
-    }
+/**
+ * Reads on until nothing follows.
+ *
+ * @param what one part of it is called
+ * @throws CashbackError unexpected_response if what follows was read before
+ */
+export async function* follow<P>(
+  what: 'page' | 'file',
+  first: object,
+  read: (next: object) => Promise<P>,
+  nextOf: (part: P) => object | undefined,
+): AsyncGenerator<P, void> {
+  const seen = new Set<string>();
+  for (let next: object | undefined = first; next !== undefined;) {
+    const part: P = await read(next);
+    next = nextOf(part);
+    if (next !== undefined && seen.size === seen.add(JSON.stringify(next)).size)
+      throw refusal('unexpected_response', 200, 'contact_support', `the ${what} after this one was read before`);
+    yield part;
   }
+}
+
+/** Where the feed began is replaced by where it goes on. */
+function afterPage({ next_cursor: cursor, has_more, next_after }: Page): object | undefined {
+  if (cursor) return { cursor };
+  return has_more ? { after: next_after, from: undefined, last: undefined } : undefined;
+}
+
+function listOf<P extends Page>(read: (next: object) => Promise<P>): List<P> {
+  const pages = ({ cursor }: { cursor?: string | undefined } = {}): AsyncGenerator<P, void> =>
+    follow('page', cursor === undefined ? {} : { cursor }, read, afterPage);
   return {
     pages,
     async *[Symbol.asyncIterator]() {

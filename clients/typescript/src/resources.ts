@@ -1,8 +1,7 @@
 import type { Operations } from './generated/operations.gen.js';
 import type { ClockMove, EventPage } from './generated/types.gen.js';
-import { refusal } from './errors.js';
 import type { CallOptions, CsvFile } from './http.js';
-import { type Name, operation, type Operation, type Send } from './operations.js';
+import { follow, type Name, operation, type Operation, type Send } from './operations.js';
 
 /** Each method of the client, and its operation. */
 const RESOURCES = {
@@ -152,14 +151,8 @@ export function resources(send: Send): Resources {
     (await csvOf(`/reports/${encodeURIComponent(name)}`, query, language, options)).text;
   for (const name of Object.keys(FILES) as (keyof typeof FILES)[]) {
     const csv: Csv<Name> = async function* (query, language, options) {
-      const seen = new Set<string>();
-      for (let next: object | undefined = { ...query }; next !== undefined;) {
-        const file: CsvFile = await csvOf(`/${name}`, next, language, options);
-        if (seen.size === seen.add(JSON.stringify(file.next)).size)
-          throw refusal('unexpected_response', 200, 'contact_support', 'the file after this one was read before');
-        yield file.text;
-        next = file.next;
-      }
+      const read = (next: object): Promise<CsvFile> => csvOf(`/${name}`, next, language, options);
+      for await (const { text } of follow('file', { ...query }, read, ({ next }) => next)) yield text;
     };
     Object.assign(all[name], { csv });
   }
