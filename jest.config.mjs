@@ -16,7 +16,7 @@ const SHORT = [
   'cashback/reconcile',
   'cashback/wallets',
   'events/order-events',
-  'operations/admin-values',
+  'operations/commands',
   'operations/openapi',
   'operations/problems',
   'orders/cancel',

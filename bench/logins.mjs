@@ -1,5 +1,6 @@
 // @ts-check
 /** @import { Lab } from './lab.mjs' @import { Shop } from './seed.mjs' */
+import { hash } from 'bcrypt';
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -14,9 +15,10 @@ const PASSWORD = 'bench-password-2026';
 export async function addMerchant(lab, schema, email = EMAIL) {
   const admin = async (/** @type {string[]} */ ...args) =>
     JSON.parse(await lab.command(schema, ['dist/src/admin.js', ...args]));
-  const merchant = await admin('merchant', 'create', '--name', 'Bench');
-  const options = ['--merchant', merchant.id, '--name', 'Bench', '--email', email, '--password', PASSWORD];
-  const user = await admin('user', 'create', ...options, '--allow', 'all');
+  const merchant = await admin('merchants', 'create', '--name', 'Bench');
+  const options = ['--merchant', merchant.id, '--name', 'Bench', '--email', email, '--permissions', 'all'];
+  const user = await admin('users', 'create', ...options);
+  await lab.sql(schema, 'UPDATE api_users SET password_hash = ? WHERE id = ?', [await hash(PASSWORD, 4), user.id]);
   return { merchantId: String(merchant.id), apiUserId: String(user.id) };
 }
 

@@ -60,8 +60,9 @@ export async function seedDemo(env, say = () => undefined, onStart = () => undef
  *
  * @param {number} port
  * @param {string} databaseUrl
+ * @param {string} jwtSecret
  */
-export function welcome(port, databaseUrl) {
+export function welcome(port, databaseUrl, jwtSecret) {
   const base = `http://localhost:${port}`;
   const logins = LOGINS.map((email) => {
     const permissions = STAFF.find((user) => user.email === email)?.permissions.join(', ') ?? 'all permissions';
@@ -96,8 +97,9 @@ Next, paste the blocks of docs/checkout.md: a whole sale. To see its events as w
 
 PORT=${port} npm run webhooks:listen
 
-The admin CLI on this database:
+The command line on this database (paste both):
 
-DATABASE_URL=${databaseUrl} npm run admin -- --help
+export NODE_ENV=development DATABASE_URL=${databaseUrl} JWT_SECRET=${jwtSecret}
+npm run admin -- --help
 `;
 }

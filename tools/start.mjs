@@ -144,6 +144,9 @@ const environment = (port, databaseUrl) => ({
   JWT_SECRET: process.env['JWT_SECRET'] || 'change-me-change-me-change-me-change-me',
 });
 
+/** Writes the OpenAPI documents, of which the command line makes its commands. @param {NodeJS.ProcessEnv} env */
+const describe = (env) => run(process.execPath, ['tools/openapi.mjs'], { env, timeoutMs: 60_000 });
+
 /** @param {NodeJS.ProcessEnv} env @returns a function that stops the service, and the running service */
 async function startService(env) {
   const args = ['--enable-source-maps', 'dist/src/main.js'];
@@ -179,6 +182,7 @@ async function start() {
   if (!compiles) throw new Error('The source does not compile.');
   // After the first compilation, which empties the folder of both.
   await startBundler(env);
+  const described = describe(env);
   say('Applying the migrations');
   await migrate(env);
   await seedDemo(env, say, (seeding) => cleanups.push(() => seeding.end(5_000)));
@@ -188,7 +192,8 @@ async function start() {
   cleanups.push(() => running.stop());
   if (!(await untilReady(`http://localhost:${port}`, running.service)))
     throw new Error('The service did not become ready.');
-  console.log(welcome(port, database.url));
+  await described;
+  console.log(welcome(port, database.url, env.JWT_SECRET));
 
   let restarting = Promise.resolve();
   builds.on('built', (ok) => {
@@ -199,6 +204,7 @@ async function start() {
       // Both use the same port.
       await running.stop();
       running = await startService(env);
+      await describe(env);
     });
   });
 }

@@ -5,9 +5,8 @@ import { Config } from '../platform/config/config.js';
 import { violatedUniqueKey } from '../platform/database/errors.js';
 import { LOCKED } from '../platform/database/rows.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
-import { type Permission } from '../platform/values/caller.js';
 import { newId } from '../platform/values/ids.js';
-import { notFound, Problem } from '../platform/values/problem.js';
+import { Problem } from '../platform/values/problem.js';
 import { Clock } from '../platform/values/time.js';
 import { ApiUser } from './api-user.entity.js';
 import { passwordFault, Passwords } from './passwords.js';
@@ -77,18 +76,8 @@ export class ApiUsersService {
     throw new Problem('email_taken', { existing_id: existing.merchantId === merchantId ? existing.id : null });
   }
 
-  list(): Promise<ApiUser[]> {
-    return this.unitOfWork.statement((manager) => manager.find(ApiUser, { order: { createdAt: 'ASC', id: 'ASC' } }));
-  }
-
   findByEmail(email: string): Promise<ApiUser | null> {
     return this.unitOfWork.statement((manager) => manager.findOneBy(ApiUser, { email: canonicalEmail(email) }));
-  }
-
-  async get(email: string): Promise<ApiUser> {
-    const user = await this.findByEmail(email);
-    if (user === null) throw notFound(`no user has the email ${email}`);
-    return user;
   }
 
   /**
@@ -112,24 +101,6 @@ export class ApiUsersService {
     return manager.find(ApiUser, { where: { id: In(ids) }, order: { id: 'ASC' }, lock: LOCKED });
   }
 
-  async setDisabled(email: string, disabled: boolean): Promise<ApiUser> {
-    return this.#changeByEmail(email, () => ({ isDisabled: disabled }));
-  }
-
-  async setPassword(email: string, password: string): Promise<ApiUser> {
-    const passwordHash = await this.hash(password, email);
-    return this.#changeByEmail(email, () => ({ passwordHash }));
-  }
-
-  /** @param change returns the user's permissions after the change. */
-  setPermissions(email: string, change: (before: readonly Permission[]) => Permission[]): Promise<ApiUser> {
-    return this.#changeByEmail(email, ({ permissions }) => ({ permissions: change(permissions) }));
-  }
-
-  async setName(email: string, name: string): Promise<ApiUser> {
-    return this.#changeByEmail(email, () => ({ name }));
-  }
-
   /**
    * Changes a locked user, so that a concurrent login either sees the change or is revoked by it: a new password and
    * disabling end all sessions but one.
@@ -141,15 +112,6 @@ export class ApiUsersService {
     await manager.save(ApiUser, user);
     if (isDisabled || changed.passwordHash !== undefined)
       await this.sessions.revokeAllOf(manager, user.id, keptSession);
-  }
-
-  async #changeByEmail(email: string, changesOf: (before: ApiUser) => UserChanges): Promise<ApiUser> {
-    const { id } = await this.get(email);
-    return this.unitOfWork.transaction(async (manager) => {
-      const [user] = await this.lock(manager, [id]);
-      await this.change(manager, user!, changesOf(user!));
-      return user!;
-    });
   }
 
   async #readCommonCost(): Promise<number> {

@@ -22,7 +22,7 @@ const RESPONSES = [
   { provide: APP_INTERCEPTOR, useClass: ResponseInterceptor },
 ];
 
-const SHARED = [ApiUsersService, LoginCounts, LoginLimit, Passwords, SessionsService, UserNames];
+const SHARED = [ApiUsersService, LoginCounts, LoginLimit, Passwords, SessionsService, UserNames, UsersService];
 
 @Module({
   imports: [
@@ -37,7 +37,7 @@ const SHARED = [ApiUsersService, LoginCounts, LoginLimit, Passwords, SessionsSer
     }),
   ],
   controllers: [AuthController, UsersController, MeController],
-  providers: [...SHARED, ...RESPONSES, AuthService, UsersService, AccessTokenStrategy],
+  providers: [...SHARED, ...RESPONSES, AuthService, AccessTokenStrategy],
   exports: SHARED,
 })
 export class AuthModule implements OnModuleInit {

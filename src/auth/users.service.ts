@@ -8,7 +8,7 @@ import { list, type PageRequest } from '../platform/database/lists.js';
 import { Reads } from '../platform/database/reads.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { loginQuota, loginUserQuota } from '../platform/rate-limits/rate-limiter.js';
-import { type Caller, type Permission, PERMISSIONS } from '../platform/values/caller.js';
+import { type Caller, OPERATOR, type Permission, PERMISSIONS } from '../platform/values/caller.js';
 import { formatMoney } from '../platform/values/money.js';
 import { notFound, Problem } from '../platform/values/problem.js';
 import { Clock } from '../platform/values/time.js';
@@ -26,6 +26,14 @@ import {
   type UserPageDto,
   type UserWithPasswordDto,
 } from './user.dto.js';
+
+/** Parts of a user to change. */
+export interface UserEdit {
+  name?: string;
+  disabled?: boolean;
+  allow?: readonly Permission[];
+  deny?: readonly Permission[];
+}
 
 /**
  * What a merchant does with its API users. A user changes only others that have no permission that it lacks, and gives
@@ -97,7 +105,7 @@ export class UsersService {
     const password = Passwords.generate();
     const given = { merchantId: caller.merchantId, name, email, permissions: ordered(permissions) };
     const { id } = await this.apiUsers.create(given, password, async (manager) => {
-      await this.#lockBoth(manager, caller, caller.apiUserId, permissions);
+      if (caller.apiUserId !== OPERATOR) await this.#lockBoth(manager, caller, caller.apiUserId, permissions);
     });
     this.#report('user_created', caller, id, { name, permissions });
     return { ...(await this.get(caller, id)), password };
@@ -108,6 +116,17 @@ export class UsersService {
     const changes = { name, permissions: ordered(permissions), isDisabled: disabled };
     const name_before = await this.#changeOther(caller, id, changes);
     this.#report('user_changed', caller, id, { name_before, name, permissions, disabled });
+    return this.get(caller, id);
+  }
+
+  /** Changes parts of a user, for the operator. @throws Problem not_found. */
+  async edit(caller: Caller, id: string, { name, disabled, allow = [], deny = [] }: UserEdit): Promise<UserDto> {
+    await this.unitOfWork.transaction(async (manager) => {
+      const user = await this.#lockBoth(manager, caller, id, []);
+      const permissions = ordered([...user.permissions, ...allow].filter((one) => !deny.includes(one)));
+      const changes = { name: name ?? user.name, permissions, isDisabled: disabled ?? user.disabledAt !== null };
+      await this.apiUsers.change(manager, user, changes);
+    });
     return this.get(caller, id);
   }
 
@@ -180,6 +199,7 @@ export class UsersService {
     const users = await this.apiUsers.lock(manager, [apiUserId, id]);
     const user = users.find((one) => one.id === id && one.merchantId === merchantId);
     if (user === undefined) throw notFound('no API user has this ID');
+    if (apiUserId === OPERATOR) return user;
     const own = users.find((one) => one.id === apiUserId && one.disabledAt === null)?.permissions ?? [];
     const needed: Permission[] = ['users', ...user.permissions, ...given];
     const lacking = needed.find((permission) => !own.includes(permission));

@@ -1,4 +1,5 @@
 import type { Policy } from '../merchants/policy.js';
+import { OPERATOR } from '../platform/values/caller.js';
 import { formatMoney } from '../platform/values/money.js';
 import { Problem, validationFailed } from '../platform/values/problem.js';
 import type { Metadata } from '../platform/values/texts.js';
@@ -27,7 +28,7 @@ export interface GrantContent {
   note?: string;
   store?: string;
   metadata?: Metadata | null;
-  /** The API user that grants it, within the maximum of the policy. Default: the operator. */
+  /** Who grants it: an API user, within the maximum of the policy, or the operator, who has none. */
   by?: string;
 }
 
@@ -107,7 +108,7 @@ export function isAboveMaximum({ amountCents }: Pick<GrantContent, 'amountCents'
 
 /** The operator has no maximum. @throws Problem grant_exceeds_maximum. */
 export function refuseAboveMaximum(content: GrantContent, policy: Policy): void {
-  if (content.by === undefined || !isAboveMaximum(content, policy)) return;
+  if ((content.by ?? OPERATOR) === OPERATOR || !isAboveMaximum(content, policy)) return;
   const maximum = formatMoney(policy.grantMaximumCents);
   throw new Problem('grant_exceeds_maximum', {
     maximum,

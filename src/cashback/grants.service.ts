@@ -275,8 +275,8 @@ export class GrantsService {
 }
 
 /** The operator has no maximum. */
-const limitedGrant = ({ merchantId, policy, content: { by } }: NewGrant) =>
-  by === undefined ? undefined : { merchantId, by, policy };
+const limitedGrant = ({ merchantId, policy, content: { by = OPERATOR } }: NewGrant) =>
+  by === OPERATOR ? undefined : { merchantId, by, policy };
 
 const ownerOf = ({ merchantId, content: { document } }: NewGrant): WalletOwner => ({ merchantId, document });
 

@@ -3,7 +3,6 @@ import { isDeepStrictEqual } from 'node:util';
 import { type EntityManager, IsNull, MoreThan } from 'typeorm';
 import { OPERATOR } from '../platform/values/caller.js';
 import { newId } from '../platform/values/ids.js';
-import { memberOf } from '../platform/values/names.js';
 import { notFound, Problem, validationFailed } from '../platform/values/problem.js';
 import { after, dayOf, SECOND_MS } from '../platform/values/time.js';
 import {
@@ -18,7 +17,6 @@ import {
   type RequestedCampaign,
 } from './campaign.entity.js';
 import { type Merchant } from './merchant.entity.js';
-import { CAMPAIGN_RULES } from './policy.js';
 import { changedRules, MerchantsService, refuseAboveCeilings, refuseContradiction } from './merchants.service.js';
 
 /** A campaign after a change, as it is at an instant, and whether it was so before. */
@@ -105,34 +103,6 @@ export class CampaignsService {
     });
   }
 
-  /**
-   * Stores rules for some days, as the operator does: in the campaign that has exactly these days, or in a new one.
-   *
-   * @param changes undefined removes it, or ends it if it has begun.
-   * @throws Problem not_found, and those of {@link create}.
-   */
-  async setDays(
-    merchantId: string,
-    days: Pick<RequestedCampaign, 'fromDay' | 'throughDay'>,
-    changes: PolicyChanges | undefined,
-  ): Promise<CampaignVersion> {
-    const { campaign } = await this.#changing(merchantId, async (locked) => {
-      const { fromDay, throughDay } = days;
-      const known = locked.open.find(({ latest }) => latest.fromDay === fromDay && latest.throughDay === throughDay);
-      if (changes === undefined && known === undefined) throw notFound('no campaign has these days');
-      refuseUndated(changes ?? {});
-      if (changes === undefined) {
-        await endVersions(locked, known!, OPERATOR);
-        return { campaign: known!, replayed: false };
-      }
-      const asked = { ...days, name: known?.latest.name ?? `${fromDay} to ${throughDay}`, changes: withRates(changes) };
-      refuseContent(locked, asked, OPERATOR, known);
-      const made = known ? await supersede(locked, known, asked, OPERATOR) : await insertNew(locked, asked, OPERATOR);
-      return { campaign: made, replayed: false };
-    });
-    return campaign.latest;
-  }
-
   #changing(
     merchantId: string,
     change: (locked: Locked) => Promise<Omit<ChangedCampaign, 'now'>>,
@@ -142,14 +112,6 @@ export class CampaignsService {
       return { ...(await change({ manager, merchant, now, open })), now };
     });
   }
-}
-
-/** @throws Problem validation_failed for rules that hold on all days. */
-function refuseUndated(changes: PolicyChanges): void {
-  const dated = new Set<string>(CAMPAIGN_RULES.map(([name]) => name));
-  const wrong = Object.keys(changes).filter((name) => !dated.has(name));
-  const detail = 'has no days: it is the same on all of them';
-  if (wrong.length > 0) throw validationFailed(wrong.map((name) => ({ pointer: `/${memberOf(name)}`, detail })));
 }
 
 /** A general rate replaces all rates of methods. */

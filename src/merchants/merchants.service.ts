@@ -66,10 +66,6 @@ export class MerchantsService implements TimeZones {
     return { ...merchant, policy: this.#inForce(merchant.policy) };
   }
 
-  async select(id: string | undefined): Promise<Merchant[]> {
-    return id === undefined ? this.list() : [await this.get(id)];
-  }
-
   list(): Promise<Merchant[]> {
     return this.unitOfWork.statement((manager) => manager.find(Merchant, { order: { createdAt: 'ASC', id: 'ASC' } }));
   }

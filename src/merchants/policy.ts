@@ -146,7 +146,8 @@ export type Policy = {
 /** The rules with their names, in order. */
 export const RULE_ENTRIES = Object.entries(RULES) as [keyof Policy, Rule][];
 
-/** The rules that `PATCH /policy` can change, and those that campaigns can. */
+/** The rules that only the operator sets, those that `PATCH /policy` can change, and those that campaigns can. */
+export const OPERATOR_RULES = RULE_ENTRIES.filter(([, { isOperators }]) => isOperators);
 export const BASE_RULES = RULE_ENTRIES.filter(([, { isOperators }]) => !isOperators);
 export const CAMPAIGN_RULES = BASE_RULES.filter(([, { isDated }]) => isDated !== false);
 

@@ -1,7 +1,6 @@
 import { type DynamicModule, type INestApplicationContext, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { randomBytes } from 'node:crypto';
-import { UserNames } from '../auth/user-names.service.js';
+import { MerchantsService } from '../merchants/merchants.service.js';
 import { type Config, ConfigModule, loadProcessConfig } from '../platform/config/config.js';
 import { DatabaseServer } from '../platform/database/database-server.js';
 import { createLogger, NestLogger } from '../platform/observe/logger.js';
@@ -10,67 +9,53 @@ import { ClockLocks } from '../sandbox/clock-locks.service.js';
 import { SandboxClockModule } from '../sandbox/sandbox.module.js';
 import { SCHEMA } from '../schema.js';
 import { AuditService } from './audit.service.js';
-import { OperationsModule } from './operations.module.js';
-import { printRecord } from './output.js';
+import { OperatorModule } from './operator.module.js';
 
 @Module({})
 class AdminModule {}
 
 const modulesOf = (config: Readonly<Config>): DynamicModule => ({
   module: AdminModule,
-  imports: [
-    ConfigModule.with(config),
-    SandboxClockModule,
-    DatabaseModule.with(SCHEMA),
-    PlatformModule,
-    OperationsModule,
-  ],
+  imports: [ConfigModule.with(config), SandboxClockModule, DatabaseModule.with(SCHEMA), PlatformModule, OperatorModule],
 });
 
-type Work = (services: INestApplicationContext) => Promise<unknown>;
-
-/** Runs a command with the service's modules and prints its result, if any, on stdout. */
-export const runWithServices = (command: Work): Promise<void> =>
-  withServices(async (services) => {
+/** Runs a command with the service's modules. */
+export async function withServices(work: (services: INestApplicationContext) => Promise<void>): Promise<void> {
+  // It counts no requests, so it needs no Redis.
+  const { REDIS_URL: _, ...config } = loadProcessConfig();
+  const logger = new NestLogger(createLogger({ ...config, LOG_LEVEL: 'silent' }));
+  const services = await NestFactory.createApplicationContext(modulesOf(config), { logger, abortOnError: false });
+  try {
     // Of a sandbox. A live database has none.
     await services.get(ClockLocks).keepAll();
-    return command(services);
-  });
-
-/** It connects to the database only here, so that `--help` needs none. */
-async function withServices(work: Work): Promise<void> {
-  // The command line signs nothing. Without the service's secret, nothing recognizes its grants after an erasure.
-  // It counts no requests, so it needs no Redis.
-  const { REDIS_URL: _, ...config } = loadProcessConfig({ JWT_SECRET: randomBytes(32).toString('hex') });
-  const logger = new NestLogger(createLogger({ ...config, LOG_LEVEL: 'silent' }));
-  const services = await NestFactory.createApplicationContext(modulesOf(config), {
-    logger,
-    abortOnError: false,
-  });
-  try {
-    const result = await work(services);
-    if (result !== undefined) printRecord(await services.get(UserNames).fillIn(result as object));
+    await work(services);
   } finally {
     await services.close();
   }
 }
 
+/** Returns the ID of the merchant that a command names; without one, of the only merchant. @throws Error; Problem not_found. */
+export async function merchantOf(services: INestApplicationContext, id: string | undefined): Promise<string> {
+  const merchants = services.get(MerchantsService);
+  if (id !== undefined) return (await merchants.get(id.toLowerCase())).id;
+  const [only, ...others] = await merchants.list();
+  if (only === undefined || others.length > 0) throw new Error('add --merchant <id>');
+  return only.id;
+}
+
 /**
- * Runs a command that changes something, records it in the audit log, and prints its result.
+ * Makes a change, and records it in the audit log.
  *
- * @param command such as `cashback grant`.
- * @param details the command's options, without secrets and documents.
- * @param change returns the result and, for the audit log, the IDs of what it changed.
+ * @param command such as `grants create`.
+ * @param details what it is asked to do, without secrets and personal data.
+ * @param change returns its result and, for the audit log, the IDs of what it changed.
  */
-export function runChange(
+export async function changing<T>(
+  services: INestApplicationContext,
   command: string,
   details: Record<string, unknown>,
-  change: (services: INestApplicationContext) => Promise<{ result: unknown; changed: Record<string, unknown> }>,
-): Promise<void> {
-  return withServices(async (services) => {
-    await services.get(DatabaseServer).check();
-    return services
-      .get(ClockLocks)
-      .duringAll(() => services.get(AuditService).record(command, details, () => change(services)));
-  });
+  change: () => Promise<{ result: T; changed: Record<string, unknown> }>,
+): Promise<T> {
+  await services.get(DatabaseServer).check();
+  return services.get(ClockLocks).duringAll(() => services.get(AuditService).record(command, details, change));
 }

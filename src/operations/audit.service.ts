@@ -29,7 +29,7 @@ export class AuditRecord {
   @Column({ name: 'host', type: 'varchar', length: 200 })
   host!: string;
 
-  /** The command's options and what it changed. Never a password, a document or a reason. */
+  /** What the command was asked to do and what it changed, without secrets, personal data and free text. */
   @Column({ name: 'details', type: 'json' })
   details!: object;
 
@@ -77,9 +77,10 @@ export class AuditService {
     );
     const ends = new Map(rows.filter(({ outcome }) => outcome !== 'started').map((end) => [end.id, end]));
     const begun = rows.filter(({ outcome }) => outcome === 'started').slice(0, limit);
-    return begun.map(({ recordedAt: startedAt, ...beginning }) => {
-      const { recordedAt: finishedAt = null, ...end } = ends.get(beginning.id) ?? {};
-      return { ...beginning, ...end, startedAt, finishedAt };
+    return begun.map((beginning) => {
+      const { outcome, details, recordedAt } = ends.get(beginning.id) ?? { ...beginning, recordedAt: null };
+      const { id, command, operator, host, recordedAt: started_at } = beginning;
+      return { id, command, outcome, operator, host, started_at, finished_at: recordedAt, details };
     });
   }
 }

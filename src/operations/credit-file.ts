@@ -1,11 +1,8 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import iconv from 'iconv-lite';
 import { parse } from 'csv-parse/sync';
-import { type NamedGrant } from '../cashback/grant-content.js';
-import { CreateGrantDto, readGrant } from '../cashback/grant.dto.js';
-import { type RequestValidationPipe } from '../platform/http/validation.pipe.js';
 import { withoutPunctuation } from '../platform/values/document.js';
-import { Problem } from '../platform/values/problem.js';
+import { type Fault } from '../platform/values/problem.js';
 import { METADATA_KEY } from '../platform/values/texts.js';
 
 /** How a column of a file is read. */
@@ -20,7 +17,7 @@ const TEXT: Column = { read: String };
 const DAY: Column = { read: plainDay, faultOf: dayFault };
 
 /** The members of `POST /grants` that a file can have as columns, in any order. */
-export const COLUMNS: ReadonlyMap<string, Column> = new Map([
+const COLUMNS: ReadonlyMap<string, Column> = new Map([
   ['document', { read: withoutPunctuation, faultOf: documentFault }],
   ['amount', { read: plainAmount, faultOf: amountFault }],
   // The same accents of another program must not be another grant.
@@ -74,9 +71,12 @@ const REQUIRED = ['document', 'amount', 'external_id'];
 /** The prefix of a column for one key of the metadata. */
 const METADATA = 'metadata.';
 
-/** A grant in a file, or the errors of its line. */
+/** A line of a file: what it asks for, as a request has it, and as it stands in the file, or its errors. */
 export type CreditLine =
-  { number: number; grant: NamedGrant } | { number: number; externalId?: string; errors: string[] };
+  { number: number; content: CreditContent; given: ReadonlyMap<string, string> } | { number: number; errors: string[] };
+
+/** What a request has of a line, whatever is wrong with it. */
+export type CreditContent = Record<string, unknown> & { external_id?: string; amount?: string };
 
 /** What tells Excel the separator, and no other program anything. */
 const SEPARATOR_LINE = /^"?sep=[,;]"?$/i;
@@ -91,18 +91,14 @@ interface CsvRecord {
 /**
  * Reads the grants of a CSV file.
  *
- * @param rules the rules of `POST /grants`.
  * @throws Error if the first line does not name the columns, or if `recordsOf` throws.
  */
-export async function* creditsOf(
-  chunks: AsyncIterable<Buffer>,
-  rules: RequestValidationPipe,
-): AsyncGenerator<CreditLine, void> {
+export async function* creditsOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<CreditLine, void> {
   let columns: string[] | undefined;
   for await (const record of recordsOf(chunks)) {
     if (columns === undefined) columns = columnsOf(record);
     else if (record.error !== undefined || record.fields.some((field) => field.trim() !== ''))
-      yield creditOf(record, columns, rules);
+      yield creditOf(record, columns);
   }
   if (columns === undefined) throw new Error('the file is empty');
 }
@@ -125,25 +121,18 @@ function columnOf(name: string): string {
 const isColumn = (name: string): boolean =>
   COLUMNS.has(name) || (name.startsWith(METADATA) && METADATA_KEY.test(name.slice(METADATA.length)));
 
-function creditOf({ number, fields, error }: CsvRecord, columns: string[], rules: RequestValidationPipe): CreditLine {
+function creditOf({ number, fields, error }: CsvRecord, columns: string[]): CreditLine {
   if (error !== undefined) return { number, errors: [error] };
   if (fields.length !== columns.length)
     return { number, errors: [`has ${fields.length} fields instead of ${columns.length}`] };
   const given = new Map(
     columns.map((name, at) => [name, fields[at]!.trim()] as const).filter(([, text]) => text !== ''),
   );
-  try {
-    const valid = rules.transform(contentOf(given), { type: 'body', metatype: CreateGrantDto }) as CreateGrantDto;
-    return { number, grant: readGrant(valid) };
-  } catch (error) {
-    if (!(error instanceof Problem)) throw error;
-    const externalId = given.get('external_id');
-    return { number, ...(externalId !== undefined && { externalId }), errors: errorsOf(error, given) };
-  }
+  return { number, content: contentOf(given), given };
 }
 
 /** Returns the fields of a line as a request has them. */
-function contentOf(given: ReadonlyMap<string, string>): object {
+function contentOf(given: ReadonlyMap<string, string>): CreditContent {
   const metadata = new Map<string, string>();
   const row: Record<string, string> = {};
   for (const [name, text] of given) {
@@ -159,12 +148,15 @@ function contentOf(given: ReadonlyMap<string, string>): object {
  *
  * @param given the fields that the API's rules refuse.
  */
-export function errorsOf(problem: Problem, given?: ReadonlyMap<string, string>): string[] {
-  const errors = problem.errors?.map(({ pointer = '', detail }) => {
-    const [name, text] = [pointer.slice(1), given?.get(pointer.slice(1))];
+export function errorsOf(
+  { errors, detail }: { errors?: readonly Fault[]; detail?: unknown },
+  given: ReadonlyMap<string, string>,
+): string[] {
+  const told = errors?.map(({ pointer = '', detail }) => {
+    const [name, text] = [pointer.slice(1), given.get(pointer.slice(1))];
     return `${name} ${(text !== undefined && COLUMNS.get(name)?.faultOf?.(text)) || detail}`;
   });
-  return errors ?? [problem.message];
+  return told ?? [String(detail)];
 }
 
 /** The longest line that is read. A longer one is reported and skipped, so that memory stays bounded. */

@@ -5,17 +5,15 @@ import { EventsModule } from '../events/events.module.js';
 import { MerchantsModule } from '../merchants/merchants.module.js';
 import { OrdersModule } from '../orders/orders.module.js';
 import { ReportsModule } from '../reports/reports.module.js';
-import { AuditService } from './audit.service.js';
 import { PrivacyController } from './privacy.controller.js';
 import { PrivacyService } from './privacy.service.js';
 import { ReconcileService } from './reconcile/reconcile.service.js';
-import { RecordsService } from './records.service.js';
 import { OperatorGrantsService, SweepsService } from './sweeps.service.js';
 
 /** What is done for a whole merchant or for all: by the operator, by date, or because the law says so. */
 @Module({
   imports: [AuthModule, CashbackModule, EventsModule, MerchantsModule, OrdersModule, ReportsModule],
   controllers: [PrivacyController],
-  providers: [AuditService, OperatorGrantsService, PrivacyService, ReconcileService, RecordsService, SweepsService],
+  providers: [OperatorGrantsService, PrivacyService, ReconcileService, SweepsService],
 })
 export class OperationsModule {}

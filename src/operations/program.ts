@@ -1,23 +1,55 @@
-import { Command, CommanderError } from 'commander';
-import { readId } from '../platform/values/ids.js';
+import { Command, CommanderError, Option } from 'commander';
+import { text } from 'node:stream/consumers';
 import { Problem } from '../platform/values/problem.js';
-import { cashbackCommands, customerCommands, orderCommands, walletCommands } from './customer-commands.js';
-import { listCommands } from './list-commands.js';
-import { merchantCommands } from './merchant-commands.js';
-import { auditCommands, reconcileCommand, reportCommands } from './report-commands.js';
-import { sessionCommands, userCommands, webhookCommands } from './system-commands.js';
+import { addMembers, exampleOf, flagOf, isOfAll, type Operation, readOperations, requestOf } from './commands.js';
+import { importCommand, reconcileCommand } from './own-commands.js';
+import { type Format, FORMATS, usualFormat } from './output.js';
+
+/** The groups of commands in the order of a shop's life, each with what it is about and an example. */
+const GROUPS: Record<string, Record<string, [says: string, example: string]>> = {
+  'Set up a shop:': {
+    merchants: ['merchants, and the rules that only the operator sets', 'merchants create --name "Loja da Ana"'],
+    users: ['API users: people, tills and systems', 'users change caixa-3@shop.example --allow grants'],
+    policy: ['rules of the cashback, and their history', 'policy change --earn-rate 0.07 --reason "Christmas"'],
+    campaigns: ['other rules for some days', 'campaigns end "Black Friday"'],
+    webhooks: ['endpoints that get events', 'webhooks list'],
+  },
+  'Sell:': {
+    quotes: ['what an order would redeem and earn', 'quotes create --total 150.00 --document-stdin < document.txt'],
+    orders: ['orders, from creation to completion', 'orders inspect PED-1001'],
+    refunds: ['what comes back of completed orders', 'refunds void PED-1001 DEV-1 --reason "Wrong order"'],
+  },
+  'Care for customers:': {
+    wallets: ['balances, credits and statements', 'wallets find --document-stdin < document.txt'],
+    grants: ['cashback that no order earned', 'grants import --file credits.csv --dry-run'],
+    debits: ['cashback that is taken by hand', 'debits void FIX-1'],
+    customers: ['who has cashback; export and erasure', 'customers export --document-stdin < document.txt'],
+    credits: ['what is not spent, by expiry', 'credits list --expires-to 2026-12-31 --format csv-pt-BR'],
+  },
+  'Close a month:': {
+    reports: ['sums over all customers', 'reports ledger --from 2026-11-01 --to 2026-12-01 --by store'],
+    entries: ['the ledger, entry by entry', 'entries list --created-from 2026-11-30T00:00:00-03:00'],
+    reconcile: ['check the rules of the money over the whole database', 'reconcile'],
+  },
+  'Look into an incident:': {
+    audit: ['what operators changed with this command line', 'audit list --limit 20'],
+    events: ['the feed of changes', 'events list --last 20'],
+    sessions: ['logins that ended long ago', 'sessions prune --ended-days 30'],
+  },
+};
+
+/** What cannot be undone. */
+const IRREVERSIBLE = ['eraseCustomer', 'voidUserGrants', 'deleteWebhookEndpoint', 'deleteCampaign'];
 
 /**
- * Runs the operator's command line: results on stdout, errors on stderr. It sets the exit code, 1 for an error, and
- * does not exit the process.
+ * Runs the operator's command line: results on stdout, errors and notes on stderr. It sets the exit code, 1 for an
+ * error, and does not exit the process.
  *
  * @param args the arguments, without the name of the program.
  */
 export async function runAdmin(args: string[]): Promise<void> {
-  const program = adminProgram();
-  prepare(program);
   try {
-    await program.parseAsync(args, { from: 'user' });
+    await adminProgram().parseAsync(args, { from: 'user' });
   } catch (error) {
     process.exitCode = 1;
     if (error instanceof CommanderError) process.exitCode = error.exitCode;
@@ -25,43 +57,84 @@ export async function runAdmin(args: string[]): Promise<void> {
   }
 }
 
-/** The options and arguments that are an ID of what their name says. */
-const IDS = ['merchant', 'order', 'wallet', 'grant', 'webhook-endpoint'];
-
-/**
- * Prepares a command and its subcommands. IDs are checked here, so that no command forgets it: the database compares
- * only ASCII texts with them. By default, Commander exits the process after an error and after help.
- */
-function prepare(command: Command): void {
-  command.exitOverride();
-  for (const given of [...command.options, ...command.registeredArguments]) {
-    const unknown = `no ${given.name().replace('-', ' ')} has this ID`;
-    if (IDS.includes(given.name())) given.argParser((text: string) => readId(text, unknown));
-  }
-  command.commands.forEach(prepare);
-}
-
 function describe(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   const faults = error instanceof Problem ? (error.errors ?? []) : [];
-  return (
-    message + faults.map(({ pointer, parameter, detail }) => ` ${parameter ?? pointer?.slice(1)} ${detail}`).join(';')
-  );
+  const told = faults.map(({ pointer, parameter, detail }) => {
+    const at = parameter === undefined ? (pointer ?? '').slice(1).split('/') : [parameter];
+    return ` ${at[0] === '' ? '' : `${flagOf({ in: 'body', at })} `}${detail}`;
+  });
+  return told.length === 0 ? message : `${message}:${told.join(';')}`;
 }
 
 export function adminProgram(): Command {
-  return new Command('admin')
-    .description('Operate the cashback order service. Reads the same environment variables as the service.')
-    .addCommand(merchantCommands())
-    .addCommand(userCommands())
-    .addCommand(sessionCommands())
-    .addCommand(cashbackCommands())
-    .addCommand(customerCommands())
-    .addCommand(orderCommands())
-    .addCommand(listCommands())
-    .addCommand(reportCommands())
-    .addCommand(webhookCommands())
-    .addCommand(auditCommands())
-    .addCommand(walletCommands())
-    .addCommand(reconcileCommand());
+  const program = new Command('npm run admin --')
+    .description('Operates the cashback order service, with the environment variables of the service.')
+    .usage('<group> <command> [options]')
+    .addHelpText('after', '\nAdd --help to a group or a command for its options and an example.');
+  const operations = readOperations().sort((a, b) => Number(a.isOperators) - Number(b.isOperators));
+  for (const [section, groups] of Object.entries(GROUPS))
+    for (const [name, [says, example]] of Object.entries(groups)) {
+      const group = name === 'reconcile' ? reconcileCommand() : new Command(name);
+      group.summary(`${says}\n${example}`).helpGroup(section);
+      if (name !== 'reconcile') group.description(`${says.charAt(0).toUpperCase()}${says.slice(1)}.`);
+      group.addHelpText('after', `\nExample:\n  npm run admin -- ${example}`);
+      for (const operation of operations) if (operation.name[0] === name) group.addCommand(commandOf(operation));
+      if (name === 'grants') group.addCommand(importCommand());
+      program.addCommand(group);
+    }
+  prepare(program);
+  return program;
+}
+
+/** By default, Commander exits the process after an error and after help. */
+function prepare(command: Command): void {
+  command.exitOverride().helpCommand(false);
+  command.commands.forEach(prepare);
+}
+
+function commandOf(operation: Operation): Command {
+  const command = new Command(operation.name[1]).summary(lowerFirst(operation.summary));
+  command.description(`${operation.summary}. ${operation.description}`);
+  if (operation.needsMerchant) command.option('--merchant <id>', merchantHelp(operation));
+  addMembers(command, operation);
+  if (IRREVERSIBLE.includes(operation.id)) command.option('--yes', 'do it: it cannot be undone');
+  const formats = operation.isFile ? FORMATS : FORMATS.slice(0, 2);
+  command
+    .addOption(new Option('--format <format>', FORMAT_HELP).choices(formats))
+    .addHelpText('after', `\nExample:\n  npm run admin -- ${exampleOf(operation)}`)
+    .action(async (...given: unknown[]) => run(operation, command, given));
+  return command;
+}
+
+const FORMAT_HELP = 'default: table on a terminal, otherwise json (of a list, one line per row)';
+
+const merchantHelp = (operation: Operation): string =>
+  operation.path.includes('{')
+    ? 'the merchant, if several have something of this name'
+    : `the merchant; default: ${isOfAll(operation) ? 'all' : 'the only one'}`;
+
+const lowerFirst = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1);
+
+async function run(operation: Operation, command: Command, given: readonly unknown[]): Promise<void> {
+  const args = given.slice(0, command.registeredArguments.length) as string[];
+  const options = command.opts<Record<string, string | true | undefined>>();
+  const valueOf = (flag: string): string | true | undefined => {
+    const option = command.options.find(({ long }) => long === flag);
+    return option && options[option.attributeName()];
+  };
+  const stdin = command.options.find(({ long }) => long?.endsWith('-stdin') && valueOf(long) !== undefined)?.long;
+  const read = stdin === undefined ? undefined : (await text(process.stdin)).trim();
+  const textOf = (flag: string): string | undefined =>
+    `${flag}-stdin` === stdin ? read : (valueOf(flag) as string | undefined);
+  const request = { ...requestOf(operation, args, textOf), merchantId: textOf('--merchant') };
+  if (IRREVERSIBLE.includes(operation.id) && valueOf('--yes') === undefined)
+    throw new Error('this cannot be undone: add --yes');
+  // `--help` needs none of this.
+  const [{ withServices }, { runOperation }] = await Promise.all([
+    import('./application.js'),
+    import('./run-operation.js'),
+  ]);
+  const format = (textOf('--format') as Format | undefined) ?? usualFormat();
+  await withServices((services) => runOperation(services, operation, { request, format }));
 }

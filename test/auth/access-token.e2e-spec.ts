@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { createHash, randomUUID } from 'node:crypto';
 import jwt from 'jsonwebtoken';
-import { ApiUsersService } from '../../src/auth/api-users.service.js';
 import { type Answer, atOnce, Client } from '../support/client.js';
 import { expectProblem } from '../support/expectations.js';
 import { aMerchant, anOrder, type TestMerchant } from '../support/factories.js';
@@ -10,6 +9,7 @@ import { statementsOf } from '../support/server-counters.js';
 import { TEST_SECRET } from '../support/service.js';
 import { useService } from '../support/use-service.js';
 import type { Tokens } from '../support/shop.js';
+import { changeUser } from '../support/users.js';
 
 const GUARDED = [
   ['POST', '/orders'],
@@ -139,7 +139,7 @@ describe('access tokens', () => {
 
   it('disabling a user invalidates its access token immediately and affects no other merchant', async () => {
     const other = await aMerchant(service);
-    await service.app.get(ApiUsersService).setDisabled(merchant.email, true);
+    await changeUser(service, merchant, { isDisabled: true });
     expectInvalidToken(await merchant.orders().answer);
     await other.orders();
   });

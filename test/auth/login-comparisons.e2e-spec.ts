@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import bcrypt from 'bcrypt';
-import { ApiUsersService } from '../../src/auth/api-users.service.js';
 import { Passwords } from '../../src/auth/passwords.js';
 import { Config } from '../../src/platform/config/config.js';
 import { type Answer, atOnce, Client } from '../support/client.js';
@@ -13,6 +12,7 @@ import { startService } from '../support/service.js';
 import type { Tokens } from '../support/shop.js';
 import { useService } from '../support/use-service.js';
 import { rowsOf } from '../support/wallets.js';
+import { changeUser } from '../support/users.js';
 
 const WORKERS = 20;
 const NEW_PASSWORD = 'another battery staple';
@@ -125,11 +125,9 @@ describe('logins at once', () => {
 describe('changes to a user during its login', () => {
   const { service } = useService({ env: { BCRYPT_CONCURRENCY: '2', DATABASE_POOL_SIZE: '10' } });
   const anyone = new Client(service);
-  let users: ApiUsersService;
   let merchant: TestMerchant;
 
   beforeEach(async () => {
-    users = service.app.get(ApiUsersService);
     merchant = await aMerchant(service);
   });
 
@@ -149,22 +147,22 @@ describe('changes to a user during its login', () => {
   }
 
   it('a login that started before a password change fails with the old password', async () => {
-    const answers = await twoLoginsDuring(() => users.setPassword(merchant.email, NEW_PASSWORD));
+    const answers = await twoLoginsDuring(() => changeUser(service, merchant, { password: NEW_PASSWORD }));
     for (const answer of answers) expectProblem(answer, 401, 'invalid_credentials');
     expect(await statusWith(merchant.tokens.access_token)).toBe(401);
     expect((await logIn(NEW_PASSWORD)).status).toBe(201);
   });
 
   it('a login that started before the user was disabled fails', async () => {
-    const answers = await twoLoginsDuring(() => users.setDisabled(merchant.email, true));
+    const answers = await twoLoginsDuring(() => changeUser(service, merchant, { isDisabled: true }));
     for (const answer of answers) expectProblem(answer, 401, 'invalid_credentials');
-    await users.setDisabled(merchant.email, false);
+    await changeUser(service, merchant, { isDisabled: false });
     expect(await statusWith(merchant.tokens.access_token)).toBe(401);
     expect((await logIn()).status).toBe(201);
   });
 
   it('a login succeeds when the same password is set again while it runs', async () => {
-    const answers = await twoLoginsDuring(() => users.setPassword(merchant.email, PASSWORD));
+    const answers = await twoLoginsDuring(() => changeUser(service, merchant, { password: PASSWORD }));
     for (const { status, body } of answers) {
       expect(status).toBe(201);
       expect(await statusWith(body.access_token)).toBe(200);
@@ -178,7 +176,7 @@ describe('changes to a user during its login', () => {
       while (!isChanged) answers.push(await logIn());
     });
     while (!answers.some(({ status }) => status === 201)) await sleep(5);
-    await users.setPassword(merchant.email, NEW_PASSWORD);
+    await changeUser(service, merchant, { password: NEW_PASSWORD });
     isChanged = true;
     await clients;
     const tokens = answers.filter(({ status }) => status === 201).map(({ body }) => String(body.access_token));
@@ -194,7 +192,7 @@ describe('changes to a user during its login', () => {
         { id: string },
       ];
       await holder.query('SELECT id FROM sessions WHERE api_user_id = ? FOR UPDATE', [user.id]);
-      await expect(users.setPassword(merchant.email, NEW_PASSWORD)).rejects.toThrow(/lock wait timeout/i);
+      await expect(changeUser(service, merchant, { password: NEW_PASSWORD })).rejects.toThrow(/lock wait timeout/i);
     } finally {
       await holder.rollbackTransaction();
       await holder.release();
@@ -220,7 +218,7 @@ describe('the cost of a login', () => {
 
   it('each login runs one bcrypt comparison at the configured cost, also for wrong passwords, unknown emails, and disabled users', async () => {
     const disabled = await aMerchant(service);
-    await service.app.get(ApiUsersService).setDisabled(disabled.email, true);
+    await changeUser(service, disabled, { isDisabled: true });
     expect(service.app.get(Config).BCRYPT_COST).toBe(6);
     expect(await costsOf(merchant.email, PASSWORD)).toEqual([6]);
     expect(await costsOf(merchant.email, 'wrong')).toEqual([6]);

@@ -7,6 +7,7 @@ import { aMerchant, PASSWORD } from '../support/factories.js';
 import { useService } from '../support/use-service.js';
 import { rowsOf } from '../support/wallets.js';
 import type { Tokens } from '../support/shop.js';
+import { changeUser } from '../support/users.js';
 
 const TOKEN = (prefix: string): RegExp =>
   new RegExp(`^${prefix}[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`);
@@ -68,7 +69,7 @@ describe('POST /auth/login', () => {
   describe('POST /auth/login errors', () => {
     it('POST /auth/login returns identical errors for a wrong password, an unknown email, and a disabled user', async () => {
       const disabled = await aMerchant(service);
-      await service.app.get(ApiUsersService).setDisabled(disabled.email, true);
+      await changeUser(service, disabled, { isDisabled: true });
       const answers = [
         await login({ email: merchant.email, password: `${PASSWORD}!` }),
         await login({ email: 'nobody@shop.example', password: PASSWORD }),
@@ -144,15 +145,15 @@ describe('POST /auth/login', () => {
 
     it('POST /auth/login returns 401 for the old password after an operator sets a new one', async () => {
       const other = await aMerchant(service);
-      await service.app.get(ApiUsersService).setPassword(other.email, 'another password');
+      await changeUser(service, other, { password: 'another password' });
       expectProblem(await login({ email: other.email, password: PASSWORD }), 401, 'invalid_credentials');
       expect((await login({ email: other.email, password: 'another password' })).status).toBe(201);
     });
 
     it('POST /auth/login succeeds when a disabled user is enabled again', async () => {
       const other = await aMerchant(service);
-      await service.app.get(ApiUsersService).setDisabled(other.email, true);
-      await service.app.get(ApiUsersService).setDisabled(other.email, false);
+      await changeUser(service, other, { isDisabled: true });
+      await changeUser(service, other, { isDisabled: false });
       expect((await login({ email: other.email, password: PASSWORD })).status).toBe(201);
     });
   });

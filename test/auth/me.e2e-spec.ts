@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import { ApiUsersService } from '../../src/auth/api-users.service.js';
 import { PERMISSIONS } from '../../src/platform/values/caller.js';
 import { MerchantsService } from '../../src/merchants/merchants.service.js';
 import { Client } from '../support/client.js';
 import { expectProblem } from '../support/expectations.js';
 import { aMerchant, aUser, type TestMerchant } from '../support/factories.js';
 import { useService } from '../support/use-service.js';
+import { changeUser } from '../support/users.js';
 
 const { service, merchant } = useService();
 
@@ -45,7 +45,7 @@ describe('GET /me', () => {
       permissions: ['refund'],
       merchant: { name: 'Loja nova' },
     });
-    await service.app.get(ApiUsersService).setPermissions(cashier.email, () => []);
+    await changeUser(service, cashier, { permissions: [] });
     expect(await me(cashier)).toMatchObject({ permissions: [] });
   });
 
@@ -85,7 +85,7 @@ describe('GET /me', () => {
     expectProblem(await new Client(service, unknown).get('/me'), 401, 'invalid_token');
     const [first, second] = [await aUser(service, merchant.id), await aUser(service, merchant.id)];
     await first.post('/auth/logout');
-    await service.app.get(ApiUsersService).setDisabled(second.email, true);
+    await changeUser(service, second, { isDisabled: true });
     for (const shop of [first, second]) await me(shop).refused(401, 'invalid_token');
   });
 

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { ApiUsersService } from '../../src/auth/api-users.service.js';
 import { DEFAULT_PERMISSIONS, type Permission, PERMISSIONS } from '../../src/platform/values/caller.js';
 import { type Answer, atOnce, Client } from '../support/client.js';
 import { expectInvariants, expectProblem } from '../support/expectations.js';
 import { aDocument, aMerchant, anOrder, aUser, type TestMerchant } from '../support/factories.js';
 import { type Service, startService } from '../support/service.js';
 import { useService } from '../support/use-service.js';
+import { changeUser } from '../support/users.js';
 
 const { service } = useService();
 /** A second instance on the same database. */
@@ -27,8 +27,7 @@ const aGrant = (): Record<string, unknown> & { document: string } => ({
   amount: '80.00',
 });
 
-const setPermissions = (email: string, permissions: Permission[]) =>
-  service.app.get(ApiUsersService).setPermissions(email, () => permissions);
+const setPermissions = (user: TestMerchant, permissions: Permission[]) => changeUser(service, user, { permissions });
 
 function expectForbidden(answer: Answer<unknown>, permission: Permission = 'grants'): void {
   expectProblem(answer, 403, 'forbidden');
@@ -168,7 +167,7 @@ describe('the permission grants', () => {
     const clients = [merchant.client, new Client(second, merchant.tokens.access_token)];
     const content = aGrant();
     for (const mayGrant of [true, false, false, true, true]) {
-      await setPermissions(merchant.email.toUpperCase(), mayGrant ? ['sell', 'grants'] : ['sell']);
+      await setPermissions(merchant, mayGrant ? ['sell', 'grants'] : ['sell']);
       for (const client of clients) {
         expect((await client.post('/grants', content)).status).toBe(mayGrant ? 201 : 403);
         expect((await client.get('/orders')).status).toBe(200);
@@ -179,11 +178,11 @@ describe('the permission grants', () => {
 
   it('a permission that is withdrawn stays with other users of the merchant and with other merchants', async () => {
     const [other, cashier] = [await aMerchant(service), await aUser(service, merchant.id)];
-    await setPermissions(merchant.email, []);
+    await setPermissions(merchant, []);
     expect((await other.client.post('/grants', aGrant())).status).toBe(201);
     expectForbidden(await merchant.client.post('/grants', aGrant()));
     expectForbidden(await cashier.client.post('/grants', aGrant()));
-    await setPermissions(cashier.email, ['grants']);
+    await setPermissions(cashier, ['grants']);
     expect((await cashier.client.post('/grants', aGrant())).status).toBe(201);
     expectForbidden(await merchant.client.post('/grants', aGrant()));
   });
@@ -191,7 +190,7 @@ describe('the permission grants', () => {
   it('concurrent POST /grants requests while the permission is withdrawn are each granted or refused, and later ones refused', async () => {
     const document = aDocument();
     const answers = atOnce(20, () => merchant.client.post('/grants', { ...aGrant(), document, amount: '1.00' }));
-    await setPermissions(merchant.email, []);
+    await setPermissions(merchant, []);
     const later = await merchant.client.post('/grants', { ...aGrant(), document, amount: '1.00' });
     expectForbidden(later);
     const granted = (await answers).filter(({ status }) => status === 201);

@@ -255,25 +255,24 @@ describe('login lockouts', () => {
       anAddress(),
     ];
     const show = () =>
-      admin.json<{ failed_logins: Record<string, string>[]; sessions: object[] }>(
-        'user',
-        'show',
-        '--email',
+      admin.json<{ failed_logins: Record<string, string>[]; latest_sessions: object[] }>(
+        'users',
+        'inspect',
         merchant.email,
       );
     expect(await show()).toMatchObject({ email: merchant.email, last_login_at: expect.any(String), failed_logins: [] });
     for (const address of [home, elsewhere]) await failTimes(service, LIMIT, merchant.email, address);
     await failTimes(service, LIMIT, other.email, home);
     for (const shop of [merchant, other]) expectLimited(await login(service, shop.email, PASSWORD, home), PAIR, 900);
-    const { failed_logins, sessions } = await show();
+    const { failed_logins, latest_sessions } = await show();
     expect(failed_logins.map(({ limit, failures }) => [limit, failures]).sort()).toEqual([
       ['login', LIMIT],
       ['login', LIMIT],
       ['login-user', 2 * LIMIT],
     ]);
     for (const { until } of failed_logins) expect(Date.parse(until!)).toBeGreaterThan(Date.now());
-    expect(sessions).toEqual([expect.objectContaining({ revoked_at: null })]);
-    expect(await admin.json('user', 'unlock', '--email', merchant.email)).toMatchObject({ email: merchant.email });
+    expect(latest_sessions).toEqual([expect.objectContaining({ revoked_at: null })]);
+    expect(await admin.json('users', 'unlock', merchant.email)).toMatchObject({ email: merchant.email });
     for (const address of [home, elsewhere])
       expect((await login(service, merchant.email, PASSWORD, address)).status).toBe(201);
     expectLimited(await login(service, other.email, PASSWORD, home), PAIR, 900);
@@ -284,14 +283,13 @@ describe('login lockouts', () => {
     await moveWindows(service, -15 * MINUTE_MS);
     expect((await show()).failed_logins).toEqual([]);
     expect((await admin.list('audit', 'list', '--limit', '1'))[0]).toMatchObject({
-      command: 'user unlock',
+      command: 'users unlock',
       outcome: 'done',
-      details: { api_user_id: merchant.userId },
+      details: { id: merchant.userId },
     });
     // Unlocking a user that is not locked out changes nothing, and an unknown one is an error.
-    await admin.json('user', 'unlock', '--email', merchant.email);
-    for (const command of ['unlock', 'show'])
-      expect(await admin.refusal('user', command, '--email', 'nobody@shop.example')).toContain('no user has the email');
+    await admin.json('users', 'unlock', merchant.email);
+    expect(await admin.refusal('users', 'unlock', 'nobody@shop.example')).toContain('nobody@shop.example');
   });
 });
 

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { ApiUsersService } from '../../src/auth/api-users.service.js';
 import { type Answer, atOnce, Client } from '../support/client.js';
 import { expectProblem, pointersOf } from '../support/expectations.js';
 import { aMerchant, type TestMerchant } from '../support/factories.js';
@@ -7,6 +6,7 @@ import { type Service, startService } from '../support/service.js';
 import { useService } from '../support/use-service.js';
 import type { Tokens } from '../support/shop.js';
 import { rowsOf } from '../support/wallets.js';
+import { changeUser } from '../support/users.js';
 
 describe('POST /auth/refresh', () => {
   let merchant: TestMerchant;
@@ -222,7 +222,7 @@ describe('POST /auth/refresh', () => {
 
     it('POST /auth/refresh returns 401 after the user is disabled, also for a retry', async () => {
       await refresh(merchant.tokens.refresh_token);
-      await service.app.get(ApiUsersService).setDisabled(merchant.email, true);
+      await changeUser(service, merchant, { isDisabled: true });
       expectProblem(await refresh(merchant.tokens.refresh_token), 401, 'invalid_refresh_token');
     });
 

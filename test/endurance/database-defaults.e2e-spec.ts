@@ -7,7 +7,7 @@ import { expectInvariants, expectProblem } from '../support/expectations.js';
 import { aDocument, aMerchant, anOrder, type TestMerchant } from '../support/factories.js';
 import { OwnServer, servers } from '../support/private-server.js';
 import { describeIf } from '../support/requirements.js';
-import { type Service, startService, TEST_SECRET } from '../support/service.js';
+import { type Service, startService, TEST_SECRET, testEnvironment } from '../support/service.js';
 
 /** Defaults that an operator or a provider may have set. Each broke something or could. */
 const HOSTILE = [
@@ -33,7 +33,7 @@ describeIf(mariadb !== undefined, 'A server that ignores row locks, because Mari
     await server.start({ durable: false, options: ['--version=8.0.11-TiDB-v8.5.6'], server: mariadb! });
     try {
       const env = { DATABASE_URL: server.url, JWT_SECRET: TEST_SECRET };
-      for (const [file, ...args] of [['migrate.js', 'run'], ['main.js'], ['admin.js', 'merchant', 'list']]) {
+      for (const [file, ...args] of [['migrate.js', 'run'], ['main.js'], ['admin.js', 'merchants', 'list']]) {
         const { code, stdout, stderr } = await runNode(`dist/src/${file}`, args, env);
         expect({ file, code }).toEqual({ file, code: 1 });
         expect(stdout + stderr).toContain('the database is TiDB, which ignores the row locks of the service');
@@ -91,18 +91,10 @@ describeIf(servers.length > 0, 'Other defaults of a server, because mysqld or ma
     });
 
     it('with other server defaults, the CLI reports that an email is taken', async () => {
-      const env = { DATABASE_URL: url, BCRYPT_COST: '4' };
+      const env = testEnvironment(url);
       const args = [
-        'user',
-        'create',
-        '--merchant',
-        merchant.id,
-        '--name',
-        'Caixa 1',
-        '--email',
-        merchant.email,
-        '--password',
-        'long enough 123',
+        ...['users', 'create', '--merchant', merchant.id, '--name', 'Caixa 1'],
+        ...['--email', merchant.email, '--permissions', 'sell'],
       ];
       const { code, stderr } = await runNode('dist/src/admin.js', args, env);
       const taken = `the API user ${merchant.userId} has this email`;
@@ -121,7 +113,7 @@ describeIf(servers.length > 0, 'Other defaults of a server, because mysqld or ma
       try {
         for (const loss of losses) expect(live.logged.join('')).toContain(loss);
         expect(await ready(live)).toEqual({ status: 'ok', warnings: losses });
-        const { code, stderr } = await runNode('dist/src/admin.js', ['reconcile'], { DATABASE_URL: url });
+        const { code, stderr } = await runNode('dist/src/admin.js', ['reconcile'], testEnvironment(url));
         expect({ code, stderr }).toEqual({ code: 0, stderr: losses.map((loss) => `warning: ${loss}\n`).join('') });
         // The databases of tests lose nothing that anybody needs.
         expect(service.logged.join('')).not.toContain('a crash of the database');

@@ -10,7 +10,7 @@ import { startBuiltService } from '../support/built-service.js';
 import { aMerchant, anOrder } from '../support/factories.js';
 import { OwnServer, servers } from '../support/private-server.js';
 import { describeIf } from '../support/requirements.js';
-import { startService } from '../support/service.js';
+import { startService, testEnvironment } from '../support/service.js';
 
 describeIf(servers.length > 0, 'TLS to the database, because mysqld or mariadbd is missing')(
   'a database server that requires TLS',
@@ -90,8 +90,8 @@ describeIf(servers.length > 0, 'TLS to the database, because mysqld or mariadbd 
       await operator.query(server.url.startsWith('mariadb:') ? 'FLUSH SSL' : 'ALTER INSTANCE RELOAD TLS');
       const url = withTls({ 'ssl-mode': 'VERIFY_IDENTITY', 'ssl-ca': file('ca') }, 'localhost');
       expect(await migrate(url)).toMatchObject({ code: 0, stderr: '' });
-      const created = await runNode('dist/src/admin.js', ['merchant', 'create', '--name', 'Shop'], {
-        DATABASE_URL: url,
+      const created = await runNode('dist/src/admin.js', ['merchants', 'create', '--name', 'Shop'], {
+        ...testEnvironment(url),
       });
       expect(created).toMatchObject({ code: 0, stderr: '' });
       const service = await startBuiltService(url);

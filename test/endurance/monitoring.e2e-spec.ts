@@ -21,7 +21,7 @@ import {
   startPrometheus,
 } from '../support/prometheus.js';
 import { describeIf } from '../support/requirements.js';
-import { type Service, startService } from '../support/service.js';
+import { type Service, startService, testEnvironment } from '../support/service.js';
 import type { Tokens } from '../support/shop.js';
 
 const describeWithPrometheus = describeIf(hasPrometheus, 'Alerts, because Prometheus is missing');
@@ -77,7 +77,7 @@ describeWithEdge('the dashboard', () => {
     merchant.client = new Client(edge, merchant.tokens.access_token);
     folder = makeTempFolder('cashback-metrics');
     const file = path.join(folder, 'reconcile.prom');
-    await runNode('dist/src/admin.js', ['reconcile', '--metrics', file], { DATABASE_URL: database.url });
+    await runNode('dist/src/admin.js', ['reconcile', '--metrics', file], testEnvironment(database.url));
     files = createServer((_request, response) => response.end(readFileSync(file))).listen(0, '127.0.0.1');
     await once(files, 'listening');
     prometheus = await startPrometheus({

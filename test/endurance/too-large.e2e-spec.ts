@@ -31,7 +31,7 @@ describe('a report that takes longer than a request may', () => {
   const refused = async (path: string): Promise<void> => {
     const { retryable, next_action, detail } = await merchant.get(path).refused(422, 'report_too_large');
     expect({ retryable, next_action }).toEqual({ retryable: false, next_action: 'fix_request' });
-    expect(detail).toContain('npm run admin -- report');
+    expect(detail).toContain('npm run admin -- reports');
   };
 
   it('is 422 `report_too_large` where the database stops a statement, and is read on the command line', async () => {

@@ -10,7 +10,7 @@ import { atOnce } from '../support/client.js';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
 import { BEHIND_EDGE, describeWithEdge } from '../support/edge.js';
 import { aMerchant, anOrder } from '../support/factories.js';
-import { type Service, startService } from '../support/service.js';
+import { type Service, startService, testEnvironment } from '../support/service.js';
 
 jest.setTimeout(300_000);
 
@@ -167,7 +167,7 @@ describeWithEdge('an upgrade of two instances behind the edge, under load', () =
   it('an order from before the upgrade is unchanged, and the rules of the money hold', async () => {
     const { id } = before as { id: string };
     expect(await send(200, 'GET', `/orders/${id}`)).toEqual(before);
-    const env = { NODE_ENV: 'test', DATABASE_URL: database.url };
+    const env = testEnvironment(database.url);
     const reconciled = await runNode('dist/src/admin.js', ['reconcile'], env);
     expect(reconciled).toMatchObject({ code: 0, stderr: '' });
   });

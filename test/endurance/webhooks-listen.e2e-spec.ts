@@ -176,6 +176,6 @@ describe('npm run webhooks:listen', () => {
   });
 
   it('the welcome of npm start prints npm run webhooks:listen with the port of the service', () => {
-    expect(welcome(3005, database.url)).toContain('\nPORT=3005 npm run webhooks:listen\n');
+    expect(welcome(3005, database.url, 'secret')).toContain('\nPORT=3005 npm run webhooks:listen\n');
   });
 });

@@ -29,7 +29,7 @@ async function aFile(lines: (string | Buffer)[]): Promise<string> {
 }
 
 const command = (file: string, shop: { id: string } = merchant): string[] => [
-  'cashback',
+  'grants',
   'import',
   '--merchant',
   shop.id,
@@ -68,8 +68,8 @@ const aLine = (members: Record<string, string> = {}): string =>
     ...members,
   }).join(',');
 
-describe('`cashback import`', () => {
-  it('`cashback import` grants each line of a file with its dates', async () => {
+describe('`grants import`', () => {
+  it('`grants import` grants each line of a file with its dates', async () => {
     const [first, second] = [aDocument(), aDocument()];
     const file = await aFile([
       HEADER,
@@ -97,7 +97,7 @@ describe('`cashback import`', () => {
     await expectInvariants(service);
   });
 
-  it('`cashback import` grants cashback to a CNPJ once, and reports one in lower case', async () => {
+  it('`grants import` grants cashback to a CNPJ once, and reports one in lower case', async () => {
     const document = aCnpj();
     const file = await aFile([HEADER, aLine({ document }), aLine({ document: document.toLowerCase() })]);
     for (const outcome of [{ granted: 1 }, { existing: 1 }]) {
@@ -111,7 +111,7 @@ describe('`cashback import`', () => {
     expect((await merchant.wallet(document)).available).toBe('10.00');
   });
 
-  it('`cashback import` changes nothing the second time, and grants only the new lines of a longer file', async () => {
+  it('`grants import` changes nothing the second time, and grants only the new lines of a longer file', async () => {
     const lines = Array.from({ length: 120 }, () => aLine());
     expect((await importFile(await aFile([HEADER, ...lines.slice(0, 70)]))).summary).toMatchObject({ granted: 70 });
     const whole = await aFile([HEADER, ...lines]);
@@ -123,7 +123,7 @@ describe('`cashback import`', () => {
     await expectInvariants(service);
   });
 
-  it('two concurrent runs of `cashback import` grant each line once', async () => {
+  it('two concurrent runs of `grants import` grant each line once', async () => {
     const documents = [aDocument(), aDocument(), aDocument()];
     const lines = Array.from({ length: 150 }, (_, at) => aLine({ document: documents[at % 3]!, amount: '1.00' }));
     const file = await aFile([HEADER, ...lines]);
@@ -138,7 +138,7 @@ describe('`cashback import`', () => {
     await expectInvariants(service);
   });
 
-  it('`cashback import` reports every bad line with its number and the reason, grants all others, and exits with 1', async () => {
+  it('`grants import` reports every bad line with its number and the reason, grants all others, and exits with 1', async () => {
     await merchant.credit(aDocument(), '1.00');
     const good = Array.from({ length: 3 }, (_, at) => aLine({ external_id: `GOOD-${at}` }));
     const repeated = aLine({ external_id: 'TWICE' });
@@ -184,7 +184,7 @@ describe('`cashback import`', () => {
     await expectInvariants(service);
   });
 
-  it('`cashback import` never reads text in quotes as a line', async () => {
+  it('`grants import` never reads text in quotes as a line', async () => {
     const [victim, attacker, next] = [aDocument(), aDocument(), aDocument()];
     const attack = `${attacker},900.00,ATTACK,free money`;
     const file = await aFile([
@@ -228,7 +228,7 @@ describe('`cashback import`', () => {
     ['a quote that is not closed', ['52998224725,10.00,OPEN-1,"thanks'], 'line 203: a quote is not closed within'],
     ['a quote that is closed too late', ['52998224725,10.00,OPEN-2,"thanks', ...MANY, '"'], 'line 203: a quote is not'],
     ['quotes in quotes', ['52998224725,10.00,OPEN-3,"so "nice""'], 'line 203: text follows a closed quote'],
-  ])('`cashback import` grants nothing of a file with %s', async (_title, lines, refusal) => {
+  ])('`grants import` grants nothing of a file with %s', async (_title, lines, refusal) => {
     const shop = await aMerchant(service);
     const good = Array.from({ length: 201 }, (_, at) => `${aDocument()},1.00,GOOD-${at},`);
     const file = await aFile(['document,amount,external_id,note', ...good, ...lines, ...good]);
@@ -237,7 +237,7 @@ describe('`cashback import`', () => {
     expect(await rowsOf(service, 'SELECT id FROM wallets WHERE merchant_id = ?', [shop.id])).toEqual([]);
   });
 
-  it('`cashback import` grants once what is the same without the blanks around it', async () => {
+  it('`grants import` grants once what is the same without the blanks around it', async () => {
     const document = aDocument();
     const spellings = ['BLANK-1', ' BLANK-1', 'BLANK-1\t', '\u00a0BLANK-1\u2003', '\ufeffBLANK-1', '" BLANK-1 "'];
     const lines = spellings.map((id) => `${document} ,10.00,${id},\u00a0late , SP-014 `);
@@ -248,7 +248,7 @@ describe('`cashback import`', () => {
     expect((await merchant.wallet(document)).available).toBe('10.00');
   });
 
-  it('`cashback import` refuses invisible and control characters, and bytes without a meaning', async () => {
+  it('`grants import` refuses invisible and control characters, and bytes without a meaning', async () => {
     const head = 'document,amount,external_id,reason,note,store,metadata.till';
     const line = (...rest: string[]): string =>
       [aDocument(), '1.00', ...rest, ...['', '', '', '', ''].slice(rest.length)].join(',');
@@ -289,7 +289,7 @@ describe('`cashback import`', () => {
     expect(rows.map(({ external_id }) => String(external_id))).toEqual(['BYTE-€é']);
   });
 
-  it('`cashback import` grants what it has checked, also if the file is saved meanwhile', async () => {
+  it('`grants import` grants what it has checked, also if the file is saved meanwhile', async () => {
     const shop = await aMerchant(service);
     const lines = Array.from({ length: 3000 }, (_, at) => `${aDocument()},1.00,SAVED-${at}`);
     const file = await aFile(['document,amount,external_id', ...lines]);
@@ -301,7 +301,7 @@ describe('`cashback import`', () => {
   });
 
   it.each(['5.2998224725E10', '5,2998224725E10', '1234567890.0', '1222333000181.0', '529982247.25', '52998224725.0'])(
-    '`cashback import` refuses the document %j, which a program took for a number',
+    '`grants import` refuses the document %j, which a program took for a number',
     async (text) => {
       const file = await aFile(['document;amount;external_id', `${text};1.00;NUMBER-${++counter}`]);
       const { bad, summary } = await importFile(file);
@@ -310,7 +310,7 @@ describe('`cashback import`', () => {
     },
   );
 
-  it('`cashback import` grants nothing of a file with CRLF and a text that has LF and no quotes', async () => {
+  it('`grants import` grants nothing of a file with CRLF and a text that has LF and no quotes', async () => {
     const shop = await aMerchant(service);
     const file = await aFile([
       ...['document;amount;external_id;note\r', '52998224725;1,00;LF-1;the customer asked'],
@@ -321,7 +321,7 @@ describe('`cashback import`', () => {
     expect(await rowsOf(service, 'SELECT id FROM wallets WHERE merchant_id = ?', [shop.id])).toEqual([]);
   });
 
-  it('`cashback import` grants once what has the same accents in one or two characters', async () => {
+  it('`grants import` grants once what has the same accents in one or two characters', async () => {
     const document = aDocument();
     const file = await aFile(['document,amount,external_id', `${document},1.00,P\u00c9-1`]);
     const other = await aFile(['document,amount,external_id', `${document},1.00,PE\u0301-1`]);
@@ -329,7 +329,7 @@ describe('`cashback import`', () => {
     expect((await importFile(other)).summary).toMatchObject({ granted: 0, existing: 1 });
   });
 
-  it('`cashback import` warns of external IDs that look the same, and grants each', async () => {
+  it('`grants import` warns of external IDs that look the same, and grants each', async () => {
     const shop = await aMerchant(service);
     const ids = ['OLD-1', 'old-1', 'OLD\u20111', 'ＯＬＤ-1', 'OLD-1', 'OLD-2'];
     const file = await aFile(['document,amount,external_id', ...ids.map((id) => `52998224725,1.00,${id}`)]);
@@ -341,7 +341,7 @@ describe('`cashback import`', () => {
     expect((await shop.wallet('52998224725')).available).toBe('5.00');
   });
 
-  it('`cashback import` reads documents with the dashes, blanks and wide digits of other programs', async () => {
+  it('`grants import` reads documents with the dashes, blanks and wide digits of other programs', async () => {
     const document = aDocument();
     const wide = [...document].map((digit) => String.fromCodePoint(0xff10 + Number(digit))).join('');
     const dashed = `\u202a${document.slice(0, 9)}\u2011${document.slice(9)}\u202c`;
@@ -352,7 +352,7 @@ describe('`cashback import`', () => {
     expect((await merchant.wallet(document)).available).toBe('1.00');
   });
 
-  it('`cashback import` grants the first line of the file with an external_id, replays equal ones and refuses others', async () => {
+  it('`grants import` grants the first line of the file with an external_id, replays equal ones and refuses others', async () => {
     const known = aDocument();
     await merchant.credit(known, '1.00');
     const fresh = Array.from({ length: 20 }, () => aDocument());
@@ -375,7 +375,7 @@ describe('`cashback import`', () => {
     for (const document of fresh) expect((await merchant.wallet(document)).available).toBe('160.50');
   });
 
-  it('`cashback import` compares a line with the first one without errors, and with a grant that existed before', async () => {
+  it('`grants import` compares a line with the first one without errors, and with a grant that existed before', async () => {
     await merchant.grant({ external_id: 'BEFORE', document: '52998224725', amount: '3.00' });
     const [past, later] = [{ external_id: 'PAST' }, { external_id: 'BEFORE', document: '52998224725' }];
     const file = await aFile([
@@ -399,7 +399,7 @@ describe('`cashback import`', () => {
     expect(summary).toEqual({ lines: 7, granted: 1, existing: 1, bad: 5 });
   });
 
-  it('`cashback import` takes what Excel in Brazil writes, and grants what the same requests to the API grant', async () => {
+  it('`grants import` takes what Excel in Brazil writes, and grants what the same requests to the API grant', async () => {
     const [cpf, cnpj] = [aDocument(), aCnpj()];
     // Excel writes Windows-1252: the dash is 0x96.
     const text = [
@@ -451,7 +451,7 @@ describe('`cashback import`', () => {
     ['document', '5,29982E+10', CHANGED],
     ['document', '2998224725', CHANGED],
     ['document', '529982247250', CHANGED],
-  ])('`cashback import` refuses the %s %j and says what is right', async (member, value, detail) => {
+  ])('`grants import` refuses the %s %j and says what is right', async (member, value, detail) => {
     const file = await aFile([HEADER, aLine({ external_id: 'GUESS', [member]: `"${value}"` }), aLine()]);
     const { bad, summary } = await importFile(file);
     expect(bad).toEqual([{ line: 2, external_id: 'GUESS', errors: [expect.any(String)] }]);
@@ -463,7 +463,7 @@ describe('`cashback import`', () => {
     ['UTF-8', 'utf8', 'latin1'],
     ['Windows-1252', 'latin1', 'utf8'],
   ] as const)(
-    '`cashback import` refuses a line in another encoding than that of a file in %s',
+    '`grants import` refuses a line in another encoding than that of a file in %s',
     async (name, encoding, other) => {
       const file = await aFile([
         HEADER,
@@ -483,7 +483,7 @@ describe('`cashback import`', () => {
     },
   );
 
-  it('`cashback import` accepts twenty long members of metadata in a line and refuses more', async () => {
+  it('`grants import` accepts twenty long members of metadata in a line and refuses more', async () => {
     const keys = Array.from({ length: 21 }, (_, at) => `k${at}`);
     const file = await aFile([
       `document,amount,external_id,${keys.map((key) => `metadata.${key}`).join(',')}`,
@@ -495,7 +495,7 @@ describe('`cashback import`', () => {
     expect(summary).toMatchObject({ granted: 1 });
   });
 
-  it('`cashback import` reports a conflict with a grant of the API and recognizes an identical one', async () => {
+  it('`grants import` reports a conflict with a grant of the API and recognizes an identical one', async () => {
     const document = aDocument();
     const content = { external_id: 'FROM-API', document, amount: '5.00', expires_on: '2098-12-31' };
     expect((await merchant.client.post('/grants', content)).status).toBe(201);
@@ -542,7 +542,7 @@ describe('`cashback import`', () => {
     expect((await importFile(file)).summary).toMatchObject({ lines: 9, granted: 2, existing: 2, bad: 5 });
   });
 
-  it("`cashback import` recognizes an erased customer's line and reports another customer's line with its external ID", async () => {
+  it("`grants import` recognizes an erased customer's line and reports another customer's line with its external ID", async () => {
     const document = aDocument();
     const line = aLine({ document, external_id: 'ERASED' });
     expect((await importFile(await aFile([HEADER, line]))).summary).toMatchObject({ granted: 1 });
@@ -565,7 +565,7 @@ describe('`cashback import`', () => {
     expect((await merchant.wallet(theirs)).available).toBe('10.00');
   });
 
-  it('`cashback import` warns of lines above the maximum of the merchant and grants them, once', async () => {
+  it('`grants import` warns of lines above the maximum of the merchant and grants them, once', async () => {
     const shop = await aMerchant(service, { grantMaximumCents: 500 });
     const amounts = ['5.00', '5.01', '6.00'];
     const file = await aFile([HEADER, ...amounts.map((amount) => aLine({ amount })), aLine({ document: '1' })]);
@@ -579,21 +579,21 @@ describe('`cashback import`', () => {
     expect((await importFile(file, shop)).summary).toMatchObject({ granted: 0, existing: 3 });
   });
 
-  it('`cashback import` grants separately for another merchant', async () => {
+  it('`grants import` grants separately for another merchant', async () => {
     const other = await aMerchant(service);
     const file = await aFile([HEADER, aLine({ external_id: 'SHARED' })]);
     for (const shop of [merchant, other])
       expect((await importFile(file, shop)).summary).toMatchObject({ granted: 1, existing: 0 });
   });
 
-  it('`cashback import` accepts semicolons, the columns in any order, and a file without the dates', async () => {
+  it('`grants import` accepts semicolons, the columns in any order, and a file without the dates', async () => {
     const document = aDocument();
     const file = await aFile(['external_id;amount;document', `"A;B";3.00;${document}`]);
     expect((await importFile(file)).summary).toMatchObject({ granted: 1 });
     expect((await merchant.wallet(document)).available).toBe('3.00');
   });
 
-  it('`cashback import` accepts sep=;, other spellings of the columns, spaces around values, and lines of separators', async () => {
+  it('`grants import` accepts sep=;, other spellings of the columns, spaces around values, and lines of separators', async () => {
     const document = aDocument();
     const file = await aFile([
       'sep=;',
@@ -625,20 +625,20 @@ describe('`cashback import`', () => {
     ['has a column for no key of metadata', [`${HEADER},metadata.`]],
     ['has a column for a bad key of metadata', [`${HEADER},metadata.store number`]],
     ['has a column with the name of a member of objects', [`${HEADER},constructor`]],
-  ])('`cashback import` grants nothing and exits with 1 if the file %s', async (_title, lines) => {
+  ])('`grants import` grants nothing and exits with 1 if the file %s', async (_title, lines) => {
     const file = await aFile(lines);
     if (lines.length === 0) await writeFile(file, '');
     expect(await admin.refusal(...command(file))).toMatch(/first line|empty/);
   });
 
-  it('`cashback import` exits with 1 for an unknown merchant and for a file that does not exist', async () => {
+  it('`grants import` exits with 1 for an unknown merchant and for a file that does not exist', async () => {
     const unknown = { id: '0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10' };
     await admin.refusal(...command(await aFile([HEADER, aLine()]), unknown));
     expect(await admin.refusal(...command(path.join(folder, 'missing.csv')))).toContain('missing.csv');
     expect(await admin.refusal(...command('/dev/null'))).toContain('--file must be a file, because it is read twice');
   });
 
-  it('`cashback import` is in the audit log with its counts and without documents', async () => {
+  it('`grants import` is in the audit log with its counts and without documents', async () => {
     const document = aDocument();
     const file = await aFile([HEADER, aLine({ document })]);
     await importFile(file);

@@ -4,11 +4,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import type { Answer } from '../support/client.js';
 import { expectProblem } from '../support/expectations.js';
-import { ApiUsersService } from '../../src/auth/api-users.service.js';
 import { aDocument, anOrder, aUser, type TestMerchant } from '../support/factories.js';
 import { aRequest, parseAnswer, sendBytes } from '../support/raw.js';
 import { useService } from '../support/use-service.js';
 import { rowsOf } from '../support/wallets.js';
+import { changeUser } from '../support/users.js';
 
 const KIB = 1024;
 
@@ -27,8 +27,6 @@ function headOf(path: string, bytes: number, token?: string): string {
 const manyMembers = (): object => Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`a${at}`, 0]));
 
 describe('a body whose end is held back', () => {
-  const users = () => service.app.get(ApiUsersService);
-
   /** Sends a grant of a till, but its last byte only after `meanwhile`. */
   async function grantDuring(meanwhile: (till: TestMerchant) => Promise<unknown>): Promise<[Answer, TestMerchant]> {
     const till = await aUser(service, merchant.id, ['grants', 'sell']);
@@ -48,19 +46,19 @@ describe('a body whose end is held back', () => {
   }
 
   it.each([
-    ['disabled', 401, 'invalid_token', (till: TestMerchant) => users().setDisabled(till.email, true)],
+    ['disabled', 401, 'invalid_token', (till: TestMerchant) => changeUser(service, till, { isDisabled: true })],
     [
       'given another password',
       401,
       'invalid_token',
-      (till: TestMerchant) => users().setPassword(till.email, 'another password'),
+      (till: TestMerchant) => changeUser(service, till, { password: 'another password' }),
     ],
     ['logged out', 401, 'invalid_token', (till: TestMerchant) => till.client.send('POST', '/auth/logout')],
     [
       'denied the permission',
       403,
       'forbidden',
-      (till: TestMerchant) => users().setPermissions(till.email, () => ['sell']),
+      (till: TestMerchant) => changeUser(service, till, { permissions: ['sell'] }),
     ],
   ])('a user that is %s meanwhile grants nothing', async (_, status, code, meanwhile) => {
     const [answer, till] = await grantDuring(meanwhile);
@@ -69,7 +67,7 @@ describe('a body whose end is held back', () => {
   });
 
   it('a user that is changed in no such way grants', async () => {
-    const [answer] = await grantDuring((till) => users().setName(till.email, 'Caixa 9'));
+    const [answer] = await grantDuring((till) => changeUser(service, till, { name: 'Caixa 9' }));
     expect(answer.status).toBe(201);
   });
 });

@@ -112,7 +112,8 @@ describe.each(['mysql', 'mariadb'])('a URL that begins with %s://, whatever the 
       await shop.move({ now: new Date(Date.now() + 48 * HOUR_MS).toISOString() });
       await shop.refund(await shop.completed({ document }), '10.00');
       const admin = new AdminCommandLine(service);
-      await admin.json('cashback', 'grant', '--merchant', shop.id, '--document', document, '--amount', '1.00');
+      const of = ['--merchant', shop.id, '--document', document, '--external-id', 'OP-1'];
+      await admin.json('grants', 'create', ...of, '--amount', '1.00');
       expect(await admin.json('reconcile')).toMatchObject({ wallets: 1, orders: 2, findings: 0 });
     } finally {
       await service.stop();

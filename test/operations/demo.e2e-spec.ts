@@ -60,7 +60,7 @@ describe('the demo data of npm start', () => {
     // On a slow machine, it also shows its progress.
     const { code, stdout } = await admin.run('reconcile');
     expect({ code, ...(JSON.parse(stdout) as object) }).toMatchObject({ code: 0, findings: 0, warnings: [] });
-    expect(await admin.list('merchant', 'list')).toHaveLength(2);
+    expect(await admin.list('merchants', 'list')).toHaveLength(2);
     expect(firstLines).toEqual([
       'Creating Loja Demo with a year of orders',
       expect.stringMatching(/^Created Loja Demo with \d{3} orders in \d+ s$/),
@@ -84,7 +84,7 @@ describe('the demo data of npm start', () => {
   });
 
   it('the welcome names the back office, and each login that it prints works and has these permissions', async () => {
-    const text = welcome(3005, database.url);
+    const text = welcome(3005, database.url, 'secret');
     expect(text).toContain('http://localhost:3005/back-office\n');
     const logins = [...text.matchAll(/^ {2}(\S+@\S+) +(.+)$/gm)].map(([, email = '', permissions]) => ({
       email,

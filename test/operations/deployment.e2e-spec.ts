@@ -99,7 +99,7 @@ describe('a database password with special characters', () => {
     const environment = { DATABASE_URL: url.href, DATABASE_PASSWORD: PASSWORD };
     const migrated = await runNode('dist/src/migrate.js', ['run'], environment);
     expect(migrated).toMatchObject({ code: 0, stderr: '' });
-    const listed = await runNode('dist/src/admin.js', ['merchant', 'list'], environment);
+    const listed = await runNode('dist/src/admin.js', ['merchants', 'list'], environment);
     expect(listed).toMatchObject({ code: 0, stdout: '', stderr: '' });
   });
 });

@@ -44,7 +44,7 @@ describe('lists as CSV', () => {
       const { body, headers: sent } = await read(path, headers);
       expect(sent.get('content-disposition')).toBe(`attachment; filename=${list}.csv`);
       expect(sent.get('link')).toBeNull();
-      const printed = await admin.text('list', list, '--merchant', merchant.id, '--format', format);
+      const printed = await admin.text(list, 'list', '--merchant', merchant.id, '--format', format);
       expect(body.replace('\uFEFF', '')).toBe(printed.replace('\uFEFF', ''));
       expect(linesOf(body).length).toBeGreaterThan(['orders', 'refunds', 'debits'].includes(list) ? 1 : 100);
     }

@@ -137,7 +137,7 @@ describe('GET /metrics', () => {
     const of = ['--merchant', merchant.id, '--document', aDocument()];
     for (const _attempt of ['first', 'second'])
       expect(
-        await admin.run('cashback', 'grant', ...of, '--amount', '12000.50', '--external-id', 'BIG-1'),
+        await admin.run('grants', 'create', ...of, '--amount', '12000.50', '--external-id', 'BIG-1'),
       ).toMatchObject({ code: 0 });
     await merchant.grant({ external_id: 'BY-API', document: aDocument(), amount: '7.00' });
     expect((await measured()) - before).toBeCloseTo(12_000.5);

@@ -258,8 +258,11 @@ describe('migrations', () => {
     const service = await startService();
     try {
       const admin = new AdminCommandLine(service);
-      const { id } = await admin.json('merchant', 'create', '--name', 'Shop', '--earn-rate', '5%');
-      await admin.json('cashback', 'grant', '--merchant', id, '--document', aDocument(), '--amount', '1.00');
+      const { id } = await admin.json('merchants', 'create', '--name', 'Shop');
+      await admin.json(
+        ...['grants', 'create', '--merchant', id, '--external-id', 'G-1'],
+        ...['--document', aDocument(), '--amount', '1.00'],
+      );
       const read = (): Promise<unknown[]> => service.dataSource.query(`SELECT * FROM ${table}`);
       const before = await read();
       expect(before).not.toEqual([]);

@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { addDays, dayOf, startOfDay } from '../../src/platform/values/time.js';
 import type { PolicyChanges } from '../../src/merchants/campaign.entity.js';
-import { AdminCommandLine } from '../support/admin.js';
 import { atOnce, Client } from '../support/client.js';
 import { FrozenClock } from '../support/clock.js';
 import { expectInvariants, expectProblem } from '../support/expectations.js';
@@ -14,7 +13,6 @@ import { useService } from '../support/use-service.js';
 const ZONE = 'America/Sao_Paulo';
 const clock = new FrozenClock();
 const { service } = useService({ clock });
-const admin = new AdminCommandLine(service);
 afterEach(() => expectInvariants(service));
 
 /** A day of the merchant, from today on. */
@@ -195,70 +193,5 @@ describe('dated policies', () => {
     await expect(setVersion(shop, dates(3, 3), { orderTtlMinutes: 20_000 })).rejects.toMatchObject({
       code: 'validation_failed',
     });
-  });
-});
-
-describe('`merchant set --from --through`', () => {
-  const command = async (...options: string[]): Promise<string[]> => [
-    'merchant',
-    'set',
-    (await admin.json('merchant', 'create', '--name', 'Loja', '--earn-rate', '5%', '--earn-rate', 'pix=7%')).id,
-    ...options,
-  ];
-  const far = ['--from', '2097-11-27', '--through', '2097-11-29'];
-
-  it('`merchant set` with days stores, changes, lists and removes rules, and keeps the base policy', async () => {
-    const set = await command();
-    const id = set[2]!;
-    const rules = [...far, '--earn-rate', '10%', '--earn-rate', 'pix=12%', '--earn-maximum', '50.00'];
-    for (const _attempt of ['first', 'second'])
-      expect(await admin.json(...set, ...rules)).toMatchObject({
-        merchant_id: id,
-        from: '2097-11-27',
-        through: '2097-11-29',
-        changes: { earn_rate: '10%', earn_rates_by_payment_method: { pix: '12%' }, earn_maximum: '50.00' },
-      });
-    // A general rate replaces all rates of methods.
-    const general = await admin.json(...set, ...far, '--earn-rate', '8%');
-    expect(general.changes).toEqual({ earn_rate: '8%', earn_rates_by_payment_method: {} });
-    expect(await admin.list('merchant', 'dates', id)).toMatchObject([
-      { from: '2097-11-27', through: '2097-11-29', changes: general.changes },
-    ]);
-    expect(await admin.json(...set, ...far, '--remove')).toEqual({
-      merchant_id: id,
-      removed: { from: '2097-11-27', through: '2097-11-29', changes: general.changes },
-    });
-    expect(await admin.list('merchant', 'dates', id)).toEqual([]);
-    const [merchant] = (await admin.list('merchant', 'list')).filter((one) => one.id === id);
-    expect(merchant).toMatchObject({ policy: { earn_rate: '5%', earn_rates_by_payment_method: { pix: '7%' } } });
-  });
-
-  it.each([
-    [['--from', '2097-11-27'], '--from and --through belong together'],
-    [['--through', '2097-11-27', '--earn-rate', '1%'], '--from and --through belong together'],
-    [['--remove'], '--from and --through belong together'],
-    [[...far], 'name at least one rule'],
-    [[...far, '--time-zone', 'UTC'], 'have no days'],
-    [[...far, '--name', 'Other', '--earn-rate', '1%'], 'have no days'],
-    [['--from', '2020-01-01', '--through', '2020-01-02', '--earn-rate', '1%'], 'must be today or later'],
-    [[...far, '--remove'], 'no campaign has these days'],
-  ])('`merchant set` with %j is refused', async (options, message) => {
-    expect(await admin.refusal(...(await command(...options)))).toContain(message);
-  });
-
-  it('`merchant set` changes the new rules, and takes `none` for what can be off', async () => {
-    const set = await command();
-    const rules = ['--earn-minimum-total', '30.00', '--redeem-minimum', '5.00', '--grant-daily-maximum', '100.00'];
-    const { policy } = await admin.json(...set, ...rules, '--earn-maximum', '50.00', '--earn-rate-maximum', '10%');
-    expect(policy).toMatchObject({
-      earn_minimum_total: '30.00',
-      earn_maximum: '50.00',
-      earn_rate_maximum: '10%',
-      redeem_minimum: '5.00',
-      grant_daily_maximum: '100.00',
-    });
-    const off = await admin.json(...set, '--earn-maximum', 'none', '--earn-rate-maximum', 'none');
-    expect(off.policy).toMatchObject({ earn_maximum: null, earn_rate_maximum: null, redeem_minimum: '5.00' });
-    expect(await admin.refusal(...set, '--redeem-minimum', 'none')).toContain('decimal string');
   });
 });

@@ -88,7 +88,18 @@ describe('GET /reports/frequent', () => {
     expect(limited.data).toEqual(data.slice(0, 1));
     const ofDay = await merchant.get<{ data: object[] }>(`/reports/customers?from=${second}&to=${addDays(second, 1)}`);
     expect(ofDay.data).toMatchObject([{ document: rare, orders: 1 }, { document: regular }]);
-    const rows = await admin.list('report', 'customers', '--from', first, '--to', addDays(first, 2), '--limit', '2');
+    const rows = await admin.list(
+      'reports',
+      'customers',
+      '--merchant',
+      merchant.id,
+      '--from',
+      first,
+      '--to',
+      addDays(first, 2),
+      '--limit',
+      '2',
+    );
     expect(rows).toMatchObject(data.slice(0, 2));
     const other = await aLongLivedMerchant(service);
     expect(await other.get(`/reports/customers?${period}`)).toEqual({ data: [] });
@@ -129,12 +140,10 @@ describe('GET /reports/frequent', () => {
   });
 
   it('`report frequent` shows the same for each merchant', async () => {
-    const rows = await admin.list('report', 'frequent', '--from', first, '--to', addDays(first, 2), '--at-least', '4');
+    const rows = await admin.list('reports', 'frequent', '--from', first, '--to', addDays(first, 2), '--at-least', '4');
     expect(rows).toMatchObject([{ merchant_id: merchant.id, day: first, document: own, orders: 4, total: '35.50' }]);
-    expect(await admin.refusal('report', 'frequent', '--from', second, '--to', first)).toContain(
-      'to must be after from',
-    );
-    expect(await admin.refusal('report', 'frequent', '--from', first, '--to', second, '--at-least', '1')).toContain(
+    expect(await admin.refusal('reports', 'frequent', '--from', second, '--to', first)).toContain('must be after from');
+    expect(await admin.refusal('reports', 'frequent', '--from', first, '--to', second, '--at-least', '1')).toContain(
       '2 to 1000',
     );
   });

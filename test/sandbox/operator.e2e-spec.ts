@@ -5,7 +5,7 @@ import { describe, expect, it } from '@jest/globals';
 import { AdminCommandLine } from '../support/admin.js';
 import { aDocument } from '../support/factories.js';
 import { aSandboxMerchant, SANDBOX } from '../support/sandbox.js';
-import type { Credit, Entry } from '../support/shop.js';
+import type { Credit } from '../support/shop.js';
 import { rowsOf } from '../support/wallets.js';
 import { useService } from '../support/use-service.js';
 
@@ -36,10 +36,12 @@ describe('the operator of a sandbox', () => {
     }
     await shop.completed({ document });
     const target = ['--merchant', shop.id, '--document', document];
-    const credit = await admin.json<Credit>('cashback', 'grant', ...target, '--amount', '10');
-    const shown = await admin.json<{ available: string; entries: Entry[] }>('wallet', 'show', ...target);
+    const credit = await admin.json<Credit>('grants', 'create', ...target, '--external-id', document, '--amount', '10');
+    const shown = await admin.json('wallets', 'find', ...target);
     const clock = (await shop.now()).toISOString();
-    expect(shown).toMatchObject({ available: '17.50', entries: [{ created_at: clock }, { created_at: clock }] });
+    expect(shown).toMatchObject({ available: '17.50' });
+    const entries = await admin.list('wallets', 'entries', shown.id);
+    expect(entries).toMatchObject([{ created_at: clock }, { created_at: clock }]);
     expect(Date.parse(credit.expires_at) - Date.parse(clock)).toBeGreaterThan(29 * DAY_MS);
     await service.clock.sweep();
     expect(await shop.get('/metrics')).toMatch(/operator_grants_brl(?:\{[^}]*\})? 0$/m);
@@ -55,7 +57,7 @@ describe('the operator of a sandbox', () => {
     writeFileSync(file, `document,amount,external_id\n${lines.join('\n')}\n`);
     const until = new Date(Date.now() + 10 * DAY_MS).toISOString();
     const [imported, move] = await Promise.all([
-      admin.run('cashback', 'import', '--merchant', shop.id, '--file', file),
+      admin.run('grants', 'import', '--merchant', shop.id, '--file', file),
       shop.move({ now: until }),
     ]);
     expect(imported).toMatchObject({ code: 0 });

@@ -1,10 +1,11 @@
 import { randomInt } from 'node:crypto';
 import { expect } from '@jest/globals';
 import { GrantsService } from '../../src/cashback/grants.service.js';
+import { OPERATOR } from '../../src/platform/values/caller.js';
 import { parseMoney } from '../../src/platform/values/money.js';
 import type { Policy } from '../../src/merchants/policy.js';
 import type { PolicyChanges, RequestedCampaign } from '../../src/merchants/campaign.entity.js';
-import { CampaignsService } from '../../src/merchants/campaigns.service.js';
+import { CampaignsService, withRates } from '../../src/merchants/campaigns.service.js';
 import { MerchantsService } from '../../src/merchants/merchants.service.js';
 import type {
   CashbackAvailableData,
@@ -275,7 +276,17 @@ export class Shop {
 
   /** Stores rules for some days as the operator does, or removes them. */
   async setVersion(days: Pick<RequestedCampaign, 'fromDay' | 'throughDay'>, changes?: PolicyChanges): Promise<void> {
-    await this.service.app.get(CampaignsService).setDays(this.id, days, changes);
+    const campaigns = this.service.app.get(CampaignsService);
+    const { fromDay, throughDay } = days;
+    const known = await this.service.dataSource.query<{ id: string }[]>(
+      'SELECT DISTINCT id FROM policy_versions WHERE merchant_id = ? AND from_day = ? AND through_day = ? AND ended_at IS NULL',
+      [this.id, fromDay, throughDay],
+    );
+    const id = known[0]?.id ?? '';
+    const asked = { ...days, name: `${fromDay} to ${throughDay}`, changes: withRates(changes ?? {}) };
+    if (changes === undefined) await campaigns.end(this.id, id, OPERATOR).catch(() => campaigns.remove(this.id, id));
+    else if (id !== '') await campaigns.update(this.id, id, asked, OPERATOR);
+    else await campaigns.create(this.id, asked, OPERATOR);
   }
 
   /** Changes the rules as a user with the permission `rules` does. */

@@ -300,7 +300,7 @@ describe('POST /webhook-endpoints/{id}/seek', () => {
 
 describe('an erasure and webhooks', () => {
   const erase = async (document: string): Promise<void> => {
-    const args = ['customer', 'erase', '--merchant', merchant.id, '--document-stdin'];
+    const args = ['customers', 'erase', '--merchant', merchant.id, '--document-stdin', '--yes'];
     await admin.builtJson(args, `${document}\n`);
   };
   const documentsOf = ({ received }: Receiver): string[] => received.map(({ event }) => event.data.wallet.document);

@@ -26,10 +26,11 @@ export abstract class ResponseNames {
   abstract fillIn<T>(response: T): Promise<T>;
 }
 
-const CSV = 'csv';
+/** The key of the metadata of an operation that answers CSV. */
+export const CSV = 'csv';
 
 /** What an operation sends as CSV to callers that ask for it. */
-interface CsvFile {
+export interface CsvFile {
   name: string;
   columns: readonly string[];
   isReport: boolean;

@@ -407,7 +407,7 @@ export const PROBLEMS = {
   }),
   report_too_large: problem(422, 'The report is too large for a request', 'fix_request', {
     detail: () =>
-      'reading takes longer than a request may: ask for fewer days; the command line (npm run admin -- report) has no such limit',
+      'reading takes longer than a request may: ask for fewer days; the command line (npm run admin -- reports) has no such limit',
     example: { instance: '/reports/frequent?from=2026-11-01&to=2026-12-01' },
   }),
   too_many_requests: problem(429, 'Too many requests', 'retry', {

@@ -11,7 +11,7 @@ const ADDED = ['earned', 'granted', 'returned'] as const;
 const TAKEN = ['redeemed', 'taken_back', 'voided', 'debited', 'expired'] as const;
 
 /**
- * Expects that each month of `report ledger` adds up, and begins with what the month before ended with, and that the
+ * Expects that each month of `reports ledger` adds up, and begins with what the month before ended with, and that the
  * last one ends with what the wallets have over HTTP.
  */
 export async function expectMonthsToClose(
@@ -27,7 +27,7 @@ export async function expectMonthsToClose(
     const months = monthsBetween(from, to, merchant.rules.timeZone);
     for (const [at, month] of months.slice(0, -1).entries()) {
       const options = ['--from', `${month}-01`, '--to', `${months[at + 1]}-01`, '--merchant', merchant.id];
-      const [row] = (await admin.list('report', 'ledger', ...options)) as [Record<string, string>];
+      const [row] = (await admin.list('reports', 'ledger', ...options)) as [Record<string, string>];
       const sum = (members: readonly string[]): bigint => members.reduce((all, name) => all + cents(row[name]!), 0n);
       const closing = cents(row.opening!) + sum(ADDED) - sum(TAKEN);
       expect({ month, opening: row.opening, closing: row.closing }).toEqual({

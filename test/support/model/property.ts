@@ -8,7 +8,7 @@ import { AdminCommandLine } from '../admin.js';
 import { Client } from '../client.js';
 import { FrozenClock } from '../clock.js';
 import { expectInvariants } from '../expectations.js';
-import { aCnpj, aDocument, logIn, PASSWORD } from '../factories.js';
+import { aCnpj, aDocument, logIn } from '../factories.js';
 import { type Service, startService } from '../service.js';
 import { closeCampaigns } from './campaign-operations.js';
 import type { Campaign } from './campaigns.js';
@@ -235,13 +235,14 @@ async function startMerchants(sequences: number): Promise<Running> {
   const admin = new AdminCommandLine(service);
   const merchants: ModelMerchant[] = [];
   for (const [name, rules] of Object.entries(policies)) {
-    const { id } = await admin.json('merchant', 'create', '--name', name, ...policyArguments(rules));
+    const { id } = await admin.json('merchants', 'create', '--name', name, ...policyArguments(rules));
     const users: ModelUser[] = [];
     for (const till of ['Caixa 1', 'Caixa 2']) {
       const email = `${name}-${users.length}@shop.example`;
-      const user = ['--merchant', id, '--name', till, '--email', email, '--password', PASSWORD, '--allow', 'all'];
-      const { id: userId } = await admin.json('user', 'create', ...user);
-      users.push({ by: { user_id: userId, name: till }, client: loggedIn(service, clock, email) });
+      const user = ['--merchant', id, '--name', till, '--email', email, '--permissions', 'all'];
+      const { id: userId, password } = await admin.json('users', 'create', ...user);
+      const client = loggedIn(service, clock, email, String(password));
+      users.push({ by: { user_id: userId, name: till }, client });
     }
     const merchant: ModelMerchant = {
       ...{ id, name, rules, users, grantedToday: new GrantedToday(clock, rules.timeZone) },
@@ -262,12 +263,16 @@ async function startMerchants(sequences: number): Promise<Running> {
 }
 
 /** Returns a client that logs in again before its access token expires. */
-function loggedIn(service: Service, clock: FrozenClock, email: string): () => Promise<Client> {
+function loggedIn(
+  service: Service,
+  clock: FrozenClock,
+  ...[email, password]: [email: string, password: string]
+): () => Promise<Client> {
   let client: Client | undefined;
   let until = 0;
   return async () => {
     if (client && clock.ms < until) return client;
-    client = new Client(service, (await logIn(service, email)).access_token);
+    client = new Client(service, (await logIn(service, email, password)).access_token);
     until = clock.ms + 50 * 60_000;
     return client;
   };

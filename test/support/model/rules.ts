@@ -30,22 +30,21 @@ export const policies: Record<string, Rules> = {
   },
 };
 
-/** The arguments of `merchant create` for a policy. */
+/** The arguments of `merchants create` for a policy. */
 export function policyArguments(rules: Rules): string[] {
-  const percent = (basisPoints: bigint): string => `${brl(basisPoints)}%`;
-  const rates = Object.entries(rules.earnRates).flatMap(([id, rate]) => ['--earn-rate', `${id}=${percent(rate)}`]);
+  const rates = Object.fromEntries(Object.entries(rules.earnRates).map(([id, rate]) => [id, share(rate)]));
   const values = {
-    ...{ '--earn-rate': percent(rules.earnRate), '--redeem-share': percent(rules.redeemShare) },
+    ...{ '--earn-rate': share(rules.earnRate), '--redeem-share': share(rules.redeemShare) },
     ...{ '--redeem-minimum-total': brl(rules.redeemMinimumTotal), '--redeem-minimum': brl(rules.redeemMinimum) },
     ...{ '--earn-minimum-total': brl(rules.earnMinimumTotal), '--grant-maximum': brl(rules.grantMaximum) },
     ...{ '--grant-daily-maximum': brl(rules.grantDailyMaximum) },
     ...(rules.earnMaximum !== null && { '--earn-maximum': brl(rules.earnMaximum) }),
-    ...(rules.earnRateMaximum !== null && { '--earn-rate-maximum': percent(rules.earnRateMaximum) }),
+    ...(rules.earnRateMaximum !== null && { '--earn-rate-maximum': share(rules.earnRateMaximum) }),
     ...{ '--release-days': rules.releaseDays, '--validity-days': rules.validityDays, '--time-zone': rules.timeZone },
     ...{ '--order-ttl-minutes': rules.orderTtlMinutes, '--max-order-ttl-minutes': rules.maxOrderTtlMinutes },
-    '--late-sale-days': rules.lateSaleDays,
+    ...{ '--late-sale-days': rules.lateSaleDays, '--earn-rates-by-payment-method': JSON.stringify(rates) },
   };
-  return [...Object.entries(values).flat().map(String), ...rates];
+  return Object.entries(values).flat().map(String);
 }
 
 type View = (value: never) => unknown;

@@ -1,0 +1,141 @@
+import { type INestApplicationContext } from '@nestjs/common';
+import { type Merchant } from '../merchants/merchant.entity.js';
+import { MerchantsService } from '../merchants/merchants.service.js';
+import { withTotal } from '../platform/http/csv.js';
+import { changing } from './application.js';
+import { isOfAll, type Member, type Operation } from './commands.js';
+import { Lookups } from './lookups.service.js';
+import { type Answer, OperatorClient, type OperatorRequest } from './operator-client.js';
+import { type Format, printRecord, printRows, type Row } from './output.js';
+
+/** Operations that read, although their method does not say so. */
+const READING = ['createQuote', 'quoteRefund', 'searchOrders', 'searchWallet', 'exportCustomer'];
+
+const LARGEST_PAGE = '100';
+
+/** A list or a report. */
+interface Rows {
+  data: Row[];
+  total?: object;
+  next_cursor?: string | null;
+}
+
+interface Asked {
+  request: OperatorRequest;
+  format: Format;
+}
+
+/** Calls the operation of a command, and prints what it returns: of each merchant, if it is about several. */
+export async function runOperation(
+  services: INestApplicationContext,
+  operation: Operation,
+  { request, format }: Asked,
+): Promise<void> {
+  const given = request.merchantId?.toLowerCase();
+  const found = await services.get(Lookups).find(operation.path, request.params, given);
+  const merchants = await merchantsOf(services, operation, found.merchantId);
+  let isContinued = false;
+  for (const merchant of merchants) {
+    const asked = { ...request, params: found.params, merchantId: merchant?.id };
+    const answer = await call(services, operation, asked);
+    const timeZone = merchant && (await services.get(MerchantsService).timeZoneOf(merchant.id));
+    if (answer.replayed) console.error('note: it was so before: nothing changed');
+    if (isRows(answer.result)) {
+      const named = merchant && merchants.length > 1 ? { merchant_id: merchant.id, name: merchant.name } : {};
+      const pages: Pages = { request: asked, format, answer, timeZone, named, isContinued };
+      isContinued = await printPages(services, operation, pages);
+    } else if (answer.result !== undefined) printRecord(answer.result as object, { format, timeZone });
+  }
+}
+
+/** Lists and reports are of all merchants, unless one is named. @returns undefined for what is of no merchant. */
+async function merchantsOf(
+  services: INestApplicationContext,
+  operation: Operation,
+  id: string | undefined,
+): Promise<(Pick<Merchant, 'id' | 'name'> | undefined)[]> {
+  const merchants = services.get(MerchantsService);
+  if (!operation.needsMerchant) return [undefined];
+  if (id !== undefined) return [await merchants.get(id)];
+  const all = await merchants.list();
+  if (all.length === 0 || (all.length > 1 && !isOfAll(operation))) throw new Error('add --merchant <id>');
+  return all;
+}
+
+const isRows = (result: unknown): result is Rows =>
+  typeof result === 'object' && result !== null && 'data' in result && Array.isArray(result.data);
+
+/** Changes are in the audit log. */
+async function call(
+  services: INestApplicationContext,
+  operation: Operation,
+  request: OperatorRequest,
+): Promise<Answer> {
+  const client = services.get(OperatorClient);
+  if (operation.method === 'GET' || READING.includes(operation.id)) return client.call(operation.id, request);
+  return changing(services, operation.name.join(' '), detailsOf(operation, request), async () => {
+    const result = await client.call(operation.id, request);
+    return { result, changed: { ...idsOf(result.result), ...(result.replayed && { replayed: true }) } };
+  });
+}
+
+/** What is personal, secret or free text. */
+const UNRECORDED = [
+  ...['document', 'confirm', 'name', 'email', 'password', 'reason', 'note', 'metadata', 'description', 'url'],
+  ...['items', 'payment_methods', 'earn_rates_by_payment_method'],
+];
+
+/** Returns what the audit log keeps of a request: the merchant, IDs, amounts, days and choices. */
+export function detailsOf({ members }: Pick<Operation, 'members'>, request: OperatorRequest): Row {
+  const isKept = ({ at, in: place }: Member): boolean =>
+    place !== 'header' && !at.some((one) => UNRECORDED.includes(one));
+  const kept = members.filter(isKept).map(({ at, in: place }) => {
+    const from: unknown =
+      place === 'header' ? {} : { path: request.params, query: request.query, body: request.body }[place];
+    return [at.join('.'), at.reduce<unknown>((part, name) => (part as Row | undefined)?.[name], from)] as const;
+  });
+  return { merchant_id: request.merchantId, ...Object.fromEntries(kept.filter(([, value]) => value !== undefined)) };
+}
+
+const idsOf = (result: unknown): Row =>
+  Object.fromEntries(
+    Object.entries(result ?? {}).filter(
+      ([name, value]) => /^(id|.*_id|pseudonym|version|voided|sessions)$/.test(name) && value !== null,
+    ),
+  );
+
+interface Pages extends Asked {
+  answer: Answer;
+  timeZone: string | undefined;
+  /** What rows begin with, if they are of several merchants. */
+  named: Row;
+  isContinued: boolean;
+}
+
+/**
+ * Prints a list page by page, so that a long one needs no memory. A table has one page, for a person.
+ *
+ * @returns whether it printed a row.
+ */
+async function printPages(services: INestApplicationContext, operation: Operation, pages: Pages): Promise<boolean> {
+  const { request, format, timeZone, named } = pages;
+  let { answer, isContinued } = pages;
+  for (;;) {
+    const { data, total, next_cursor: cursor } = answer.result as Rows;
+    const rows = (format === 'json' ? data : withTotal(data, total)).map((row) => ({ ...named, ...row }));
+    const columns = answer.columns && [...Object.keys(named), ...answer.columns];
+    // A file without rows has a header, if its columns are known.
+    const isShown = rows.length > 0 || format === 'table' || (!isContinued && columns !== undefined);
+    if (isShown) printRows(rows, { format, timeZone, columns, isContinued });
+    isContinued ||= isShown;
+    if (!cursor) return isContinued;
+    if (format === 'table' || request.query.limit !== undefined) {
+      console.error('note: more rows follow: without --limit, --format csv or json prints all of them');
+      return isContinued;
+    }
+    const query = { ...request.query, cursor, ...(hasLimit(operation) && { limit: LARGEST_PAGE }) };
+    answer = await services.get(OperatorClient).call(operation.id, { ...request, query });
+  }
+}
+
+const hasLimit = ({ members }: Operation): boolean => members.some(({ at }) => at[0] === 'limit');
