@@ -141,7 +141,7 @@ export class AuthService {
     const found = await manager.findOneBy(TokenSet, { refreshHash: digest(refreshToken) });
     if (found === null) return undefined;
     const session = await manager.findOne(Session, { where: { id: found.sessionId }, lock: LOCKED });
-    // Deleted by a concurrent `session prune`, so it ended long ago.
+    // Deleted by a concurrent `sessions prune`, so it ended long ago.
     if (session === null) return undefined;
     const user = await manager.findOneByOrFail(ApiUser, { id: session.apiUserId });
     const now = this.clock.now();

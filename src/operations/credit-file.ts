@@ -3,6 +3,7 @@ import iconv from 'iconv-lite';
 import { parse } from 'csv-parse/sync';
 import { withoutPunctuation } from '../platform/values/document.js';
 import { type Fault } from '../platform/values/problem.js';
+import { isCalendarDay } from '../platform/values/time.js';
 import { METADATA_KEY } from '../platform/values/texts.js';
 
 /** How a column of a file is read. */
@@ -55,7 +56,8 @@ function amountFault(text: string): string | undefined {
   return AMOUNT_FAULTS.find(([pattern]) => pattern.test(amount))?.[1];
 }
 
-function dayFault(): string {
+function dayFault(text: string): string | undefined {
+  if (isCalendarDay(plainDay(text))) return undefined;
   return 'must be a calendar day in the years 1970 to 9998, such as "2026-11-20" or "20/11/2026"';
 }
 

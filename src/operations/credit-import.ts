@@ -1,4 +1,5 @@
 import { type INestApplicationContext } from '@nestjs/common';
+import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { copyFile, mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -71,7 +72,10 @@ interface GrantLine {
 }
 
 /** What came of a line: 201 is a new grant, 200 one that existed. */
-type LineOutcome = GrantResultsDto['data'][number];
+interface LineOutcome {
+  status: number;
+  problem: { errors?: readonly Fault[]; detail?: unknown; retryable?: unknown } | null;
+}
 
 async function grantCredits(
   services: INestApplicationContext,
@@ -81,11 +85,11 @@ async function grantCredits(
   const { size } = await stat(file);
   const stream = createReadStream(file);
   const report = new ImportReport(policy.grantMaximumCents, isDryRun);
-  const perform = isDryRun
-    ? (batch: GrantLine[]) => Promise.all(batch.map((line) => checked(services, merchantId, line)))
-    : (batch: GrantLine[]) => granted(services, merchantId, batch);
   for await (const batch of batchesOf(stream, report)) {
-    report.count(batch, await perform(batch));
+    const outcomes = isDryRun
+      ? await Promise.all(batch.map((line) => checked(services, merchantId, line, report.firstWith(line))))
+      : await granted(services, merchantId, batch);
+    report.count(batch, outcomes);
     report.show(() => `${Math.floor((100 * stream.bytesRead) / Math.max(size, 1))} % read`);
   }
   report.end();
@@ -100,19 +104,32 @@ async function granted(
   const body = { data: batch.map(({ content }) => content) };
   const request = { merchantId, params: {}, query: {}, headers: {}, body };
   const { result } = await services.get(OperatorClient).call('createGrants', request);
-  return (result as GrantResultsDto).data;
+  return (result as GrantResultsDto).data as LineOutcome[];
 }
 
-async function checked(services: INestApplicationContext, merchantId: string, line: GrantLine): Promise<LineOutcome> {
+/** @param first the line that would have made the grant of this external ID. */
+async function checked(
+  services: INestApplicationContext,
+  merchantId: string,
+  { content }: GrantLine,
+  first: FirstLine | undefined,
+): Promise<LineOutcome> {
   try {
-    const grant = readGrant(readDto(CreateGrantDto, line.content));
-    const { replayed } = await services.get(GrantsService).check(merchantId, grant);
-    return { status: replayed ? 200 : 201, grant: null, problem: null };
+    const grant = readGrant(readDto(CreateGrantDto, content));
+    if (first !== undefined && first.digest !== digestOf(content)) return { status: 409, problem: { detail: DIFFERS } };
+    const { replayed } = first ? { replayed: true } : await services.get(GrantsService).check(merchantId, grant);
+    return { status: replayed ? 200 : 201, problem: null };
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    return { status: error.status, grant: null, problem: error.toBody('', '') };
+    return { status: error.status, problem: error.toBody('', '') };
   }
 }
+
+const EARLIER = 'the earlier request';
+const DIFFERS = `differs from ${EARLIER}`;
+
+const digestOf = (content: CreditContent): string =>
+  createHash('sha256').update(JSON.stringify(content)).digest('base64');
 
 /**
  * Reads lines that are granted together. One with the `external_id` of an earlier line of the file comes after that: the
@@ -132,14 +149,21 @@ async function* batchesOf(stream: AsyncIterable<Buffer>, report: ImportReport): 
   if (batch.size > 0) yield [...batch.values()];
 }
 
+/** The first good line with an external ID, or with one that looks like it. */
+interface FirstLine {
+  externalId: string;
+  number: number;
+  digest: string;
+}
+
 /** Counts what happens to a file, prints its bad lines, and shows the progress. */
 class ImportReport {
   readonly #counts = { lines: 0, granted: 0, existing: 0, bad: 0 };
   #grantedCents = 0;
-  #aboveMaximum = 0;
-  #lookAlikes = 0;
-  /** By what people see of an external ID: the first line that has it, and how. Those of lines far away are forgotten. */
-  readonly #names = new Map<string, { externalId: string; number: number }>();
+  readonly #aboveMaximum: number[] = [];
+  readonly #lookAlikes: number[] = [];
+  /** By what people see of an external ID. Memory stays bounded, so those of lines far away are forgotten. */
+  readonly #first = new Map<string, FirstLine>();
   readonly #isTerminal = process.stderr.isTTY;
   #shownAt = Date.now();
 
@@ -161,23 +185,25 @@ class ImportReport {
     return false;
   }
 
+  /** Returns the first good line with the external ID of a line. */
+  firstWith({ content: { external_id: externalId = '' } }: GrantLine): FirstLine | undefined {
+    const first = this.#first.get(lookOf(externalId));
+    return first?.externalId === externalId ? first : undefined;
+  }
+
   /** @throws Error for what is not the line's fault: the next run goes on. */
   count(batch: readonly GrantLine[], outcomes: readonly LineOutcome[]): void {
-    for (const [at, { number, content, given }] of batch.entries()) {
-      const { status, problem } = outcomes[at]! as { status: number; problem: Record<string, unknown> | null };
-      const first = this.#firstWith(content.external_id ?? '', number);
-      if (problem === null) {
-        this.#counts[status === 201 ? 'granted' : 'existing']++;
-        if (status === 201) this.#add(parseMoney(content.amount!));
-        continue;
+    for (const [at, line] of batch.entries()) {
+      const { status, problem } = outcomes[at]!;
+      if (problem === null) this.#countGood(line, status === 201);
+      else if (problem.retryable === true) throw new Error(`${String(problem.detail)}: run the command again`);
+      else {
+        const first = this.firstWith(line);
+        const errors = errorsOf(problem, line.given).map((error) =>
+          first === undefined ? error : error.replace(EARLIER, `line ${first.number}`),
+        );
+        this.#printBad(line.number, line.given.get('external_id'), errors);
       }
-      if (problem.retryable === true) throw new Error(`${String(problem.detail)}: run the command again`);
-      const errors = errorsOf(problem as { errors?: Fault[] }, given);
-      this.#printBad(
-        number,
-        given.get('external_id'),
-        errors.map((error) => error.replace('the earlier request', first)),
-      );
     }
   }
 
@@ -191,31 +217,29 @@ class ImportReport {
 
   /** Ends the progress, and warns of what is probably a mistake. */
   end(): void {
-    const grants = this.isDryRun ? 'lines that would be granted' : 'granted lines';
+    if (this.#isTerminal) process.stderr.write('\n');
+    const granted = this.isDryRun ? 'lines that would be granted' : 'granted lines';
     const maximum = formatMoney(this.maximumCents);
-    if (this.#aboveMaximum > 0)
-      console.error(`warning: ${this.#aboveMaximum} ${grants} are above the merchant's maximum of ${maximum}`);
-    if (this.#lookAlikes > 0)
-      console.error(
-        `warning: ${this.#lookAlikes} lines have an external_id that looks like the different one of an earlier line`,
-      );
+    this.#warnOf(this.#aboveMaximum, granted, `are above the merchant's maximum of ${maximum}`);
+    this.#warnOf(this.#lookAlikes, 'lines', 'have an external_id that looks like the different one of an earlier line');
   }
 
-  #add(cents: number): void {
-    this.#grantedCents += cents;
-    if (cents > this.maximumCents) this.#aboveMaximum++;
+  #warnOf([first, ...others]: number[], lines: string, what: string): void {
+    if (first !== undefined)
+      console.error(`warning: ${others.length + 1} ${lines}, the first of them line ${first}, ${what}`);
   }
 
-  /** Returns what an error calls the first request with an external ID. */
-  #firstWith(externalId: string, number: number): string {
+  #countGood({ number, content }: GrantLine, isNew: boolean): void {
+    this.#counts[isNew ? 'granted' : 'existing']++;
+    const [externalId, cents] = [content.external_id!, parseMoney(content.amount!)];
+    if (isNew) this.#grantedCents += cents;
+    if (isNew && cents > this.maximumCents) this.#aboveMaximum.push(number);
     const look = lookOf(externalId);
-    const first = this.#names.get(look);
-    if (first === undefined) {
-      if (this.#names.size >= MOST_NAMES) this.#names.clear();
-      this.#names.set(look, { externalId, number });
-    } else if (first.externalId === externalId) return `line ${first.number}`;
-    else this.#lookAlikes++;
-    return 'the earlier request';
+    const first = this.#first.get(look);
+    if (first !== undefined && first.externalId !== externalId) this.#lookAlikes.push(number);
+    if (first !== undefined) return;
+    if (this.#first.size >= MOST_NAMES) this.#first.clear();
+    this.#first.set(look, { externalId, number, digest: digestOf(content) });
   }
 
   #printBad(line: number, externalId: string | undefined, errors: string[]): void {

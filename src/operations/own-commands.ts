@@ -2,6 +2,7 @@ import { type INestApplicationContext } from '@nestjs/common';
 import { Command } from 'commander';
 import { rename, writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
+import { printRows, usualFormat } from './output.js';
 import { type Reconciliation } from './reconcile/reconcile.service.js';
 
 /** The commands that are no operation of the API: a file, and the whole database. */
@@ -29,14 +30,12 @@ async function importFile(
   services: INestApplicationContext,
   { merchant, file, dryRun = false }: { merchant?: string; file: string; dryRun?: boolean },
 ): Promise<void> {
-  const [{ changing, merchantOf }, { importCredits }] = await Promise.all([
-    import('./application.js'),
-    import('./credit-import.js'),
-  ]);
+  const { changing, merchantOf } = await import('./application.js');
+  const { importCredits } = await import('./credit-import.js');
   const merchantId = await merchantOf(services, merchant);
   const read = async () => {
     const summary = await importCredits(services, { merchantId, file, isDryRun: dryRun });
-    console.log(JSON.stringify(summary));
+    printRows([{ ...summary }], { format: usualFormat(), timeZone: undefined });
     if (summary.bad > 0) process.exitCode = 1;
     return { result: undefined, changed: { ...summary } };
   };
@@ -76,7 +75,7 @@ async function reconcile(services: INestApplicationContext, metricsFile?: string
   for (const warning of result.warnings) console.error(`warning: ${warning}`);
   if (result.findings > 0) process.exitCode = 1;
   if (metricsFile !== undefined) await writeMetrics(metricsFile, result, Date.now() - startedAt);
-  console.log(JSON.stringify(result));
+  printRows([{ ...result }], { format: usualFormat(), timeZone: undefined });
 }
 
 /** Replaces the file at once, because a collector can read it at any time. */

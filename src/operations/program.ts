@@ -9,7 +9,7 @@ import { type Format, FORMATS, usualFormat } from './output.js';
 const GROUPS: Record<string, Record<string, [says: string, example: string]>> = {
   'Set up a shop:': {
     merchants: ['merchants, and the rules that only the operator sets', 'merchants create --name "Loja da Ana"'],
-    users: ['API users: people, tills and systems', 'users change caixa-3@shop.example --allow grants'],
+    users: ['API users: people, tills and systems', 'users change caixa-3@loja.example --allow grants'],
     policy: ['rules of the cashback, and their history', 'policy change --earn-rate 0.07 --reason "Christmas"'],
     campaigns: ['other rules for some days', 'campaigns end "Black Friday"'],
     webhooks: ['endpoints that get events', 'webhooks list'],
@@ -131,10 +131,7 @@ async function run(operation: Operation, command: Command, given: readonly unkno
   if (IRREVERSIBLE.includes(operation.id) && valueOf('--yes') === undefined)
     throw new Error('this cannot be undone: add --yes');
   // `--help` needs none of this.
-  const [{ withServices }, { runOperation }] = await Promise.all([
-    import('./application.js'),
-    import('./run-operation.js'),
-  ]);
+  const { runOperation } = await import('./run-operation.js');
   const format = (textOf('--format') as Format | undefined) ?? usualFormat();
-  await withServices((services) => runOperation(services, operation, { request, format }));
+  await runOperation(operation, { request, format });
 }

@@ -2,7 +2,7 @@ import { type INestApplicationContext } from '@nestjs/common';
 import { type Merchant } from '../merchants/merchant.entity.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import { withTotal } from '../platform/http/csv.js';
-import { changing } from './application.js';
+import { changing, withServices } from './application.js';
 import { isOfAll, type Member, type Operation } from './commands.js';
 import { Lookups } from './lookups.service.js';
 import { type Answer, OperatorClient, type OperatorRequest } from './operator-client.js';
@@ -26,7 +26,10 @@ interface Asked {
 }
 
 /** Calls the operation of a command, and prints what it returns: of each merchant, if it is about several. */
-export async function runOperation(
+export const runOperation = (operation: Operation, asked: Asked): Promise<void> =>
+  withServices((services) => perform(services, operation, asked));
+
+async function perform(
   services: INestApplicationContext,
   operation: Operation,
   { request, format }: Asked,

@@ -508,7 +508,7 @@ describe('`grants import`', () => {
     expect((await merchant.wallet(document)).available).toBe('5.00');
   });
 
-  it('`cashback import --dry-run` prints the bad lines and what would be granted, and writes nothing', async () => {
+  it('`grants import --dry-run` prints the bad lines and what would be granted, and writes nothing', async () => {
     const known = aDocument();
     await merchant.grant({ external_id: 'DRY-KNOWN', document: known, amount: '5.00' });
     const line = aLine({ external_id: 'DRY-1', amount: '80.50' });
@@ -546,7 +546,7 @@ describe('`grants import`', () => {
     const document = aDocument();
     const line = aLine({ document, external_id: 'ERASED' });
     expect((await importFile(await aFile([HEADER, line]))).summary).toMatchObject({ granted: 1 });
-    await admin.json('customer', 'erase', '--merchant', merchant.id, '--document', document);
+    await admin.json('customers', 'erase', '--merchant', merchant.id, '--document', document, '--yes');
     const [mine, theirs] = [aDocument(), aDocument()];
     const file = await aFile([
       HEADER,
@@ -644,7 +644,7 @@ describe('`grants import`', () => {
     await importFile(file);
     const [record] = await admin.list('audit', 'list', '--limit', '1');
     expect(record).toMatchObject({
-      command: 'cashback import',
+      command: 'grants import',
       outcome: 'done',
       details: { merchant_id: merchant.id, file: path.basename(file), lines: 1, granted: 1, existing: 0, bad: 0 },
     });

@@ -201,8 +201,8 @@ describe('the output of a command', () => {
     expect(stderr).toContain('note: more rows follow');
     const lines = stdout.trimEnd().split('\n');
     expect(lines).toHaveLength(21);
-    expect(lines[0]).toMatch(/^created_at +external_id +document +amount/);
-    expect(lines[1]).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d-03:00 .* Olá\uFFFDvocê/);
+    expect(lines[0]).toMatch(/^external_id +created_at +created_by +document +amount/);
+    expect(lines[1]).toMatch(/ \d{4}-\d\d-\d\d \d\d:\d\d:\d\d-03:00 .* Olá\uFFFDvocê/);
   });
 
   it('a record is a table of its members and of each of its lists on a terminal', async () => {

@@ -82,7 +82,8 @@ describe('a machine whose clock is not that of the database', () => {
       const clock = path.join(makeTempFolder('cashback-clock'), 'clock');
       writeFileSync(clock, String(aheadMs));
       const document = aDocument();
-      const grant = ['cashback', 'grant', '--merchant', merchant.id, '--document', document, '--amount', '1.00'];
+      const of = ['--merchant', merchant.id, '--document', document, '--external-id', 'OP-1'];
+      const grant = ['grants', 'create', ...of, '--amount', '1.00'];
       const wrong = { NODE_OPTIONS: wrongClock, WRONG_CLOCK: clock };
       const { code, stderr } = await new AdminCommandLine(service).built(grant, '', wrong);
       expect({ code, stderr }).toEqual({
