@@ -34,7 +34,11 @@ export async function withServices(work: (services: INestApplicationContext) => 
   }
 }
 
-/** Returns the ID of the merchant that a command names; without one, of the only merchant. @throws Error; Problem not_found. */
+/**
+ * Returns the ID of the merchant that a command names; without one, of the only merchant.
+ *
+ * @throws Error; Problem not_found.
+ */
 export async function merchantOf(services: INestApplicationContext, id: string | undefined): Promise<string> {
   const merchants = services.get(MerchantsService);
   if (id !== undefined) return (await merchants.get(id.toLowerCase())).id;

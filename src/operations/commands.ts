@@ -1,4 +1,4 @@
-import { Command, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { type OperatorRequest } from './operator-client.js';

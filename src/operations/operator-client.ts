@@ -1,4 +1,5 @@
 import { METHOD_METADATA, ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
+import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum.js';
 import { Injectable } from '@nestjs/common';
 import { DiscoveryService, ExternalContextCreator } from '@nestjs/core';
 import { type ParamsFactory } from '@nestjs/core/helpers/external-context-creator.js';
@@ -29,7 +30,9 @@ const ROUTE_PARAMS = new RouteParamsFactory();
 /** Nest hands over the arguments of a call that is not HTTP as a list. */
 const PARAMS: ParamsFactory = {
   exchangeKeyForValue: (type, data, [req, res]: [object, object]) =>
-    ROUTE_PARAMS.exchangeKeyForValue(type as never, data as string, { req, res, next: () => undefined }),
+    ROUTE_PARAMS.exchangeKeyForValue<object, object, unknown>(type as RouteParamtypes, data as string, {
+      ...{ req, res, next: () => undefined },
+    }),
 };
 
 /** No operation of a command has a deadline. This is the longest time that a timer takes. */

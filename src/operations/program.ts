@@ -5,7 +5,7 @@ import { addMembers, exampleOf, flagOf, isOfAll, type Operation, readOperations,
 import { importCommand, reconcileCommand } from './own-commands.js';
 import { type Format, FORMATS, usualFormat } from './output.js';
 
-/** The groups of commands in the order of a shop's life, each with what it is about and an example. */
+/** The groups of commands in the order in which a shop needs them, each with what it is about and an example. */
 const GROUPS: Record<string, Record<string, [says: string, example: string]>> = {
   'Set up a shop:': {
     merchants: ['merchants, and the rules that only the operator sets', 'merchants create --name "Loja da Ana"'],

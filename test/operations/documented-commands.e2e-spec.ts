@@ -28,7 +28,7 @@ const examples = adminProgram().commands.map((group) => {
 });
 
 /** What deletes comes last, and then what makes another merchant: commands would need `--merchant`. */
-const LAST = ['webhooks delete', 'merchants create'];
+const LAST = ['webhooks delete', 'customers erase', 'merchants create'];
 const lateness = (command: string): number => LAST.findIndex((beginning) => command.startsWith(beginning));
 const commands = [...new Set([...documented, ...examples])]
   .filter((command) => !command.endsWith('--help'))
