@@ -132,8 +132,8 @@ const digestOf = (content: CreditContent): string =>
   createHash('sha256').update(JSON.stringify(content)).digest('base64');
 
 /**
- * Reads lines that are granted together. One with the `external_id` of an earlier line comes after that, because the first
- * good one wins.
+ * Reads lines that are granted together. One with the `external_id` of an earlier line comes after that, because the
+ * first good one wins.
  */
 async function* batchesOf(stream: AsyncIterable<Buffer>, report: ImportReport): AsyncGenerator<GrantLine[]> {
   let batch = new Map<unknown, GrantLine>();

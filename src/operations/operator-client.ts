@@ -30,7 +30,7 @@ const ROUTE_PARAMS = new RouteParamsFactory();
 /** Nest hands over the arguments of a call that is not HTTP as a list. */
 const PARAMS: ParamsFactory = {
   exchangeKeyForValue: (type, data, [req, res]: [object, object]) =>
-    ROUTE_PARAMS.exchangeKeyForValue<object, object, unknown>(type as RouteParamtypes, data as string, {
+    ROUTE_PARAMS.exchangeKeyForValue<object, object, unknown>(type as RouteParamtypes, String(data), {
       ...{ req, res, next: () => undefined },
     }),
 };

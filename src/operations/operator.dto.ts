@@ -103,8 +103,8 @@ export class VoidUserGrantsDto extends UserWorkDto {
 /** Which sessions to delete. */
 export class PruneSessionsDto {
   /**
-   * Sessions that expired, were revoked, or could no longer be refreshed at least this many days ago. Until then they are
-   * kept to investigate a theft of tokens, which may be noticed weeks later. Default: 30.
+   * Sessions that expired, were revoked, or could no longer be refreshed at least this many days ago. Until then they
+   * are kept to investigate a theft of tokens, which may be noticed weeks later. Default: 30.
    */
   @IsOptional()
   @IsWholeNumber(1, 3650)
