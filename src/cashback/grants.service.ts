@@ -7,7 +7,6 @@ import { inColumn } from '../platform/database/by-merchant.js';
 import { Reads } from '../platform/database/reads.js';
 import { columnNames, insertRows, type Row, toEntity } from '../platform/database/rows.js';
 import {
-  firstOfEach,
   isDone,
   type Outcome,
   type Shared,
@@ -34,7 +33,7 @@ import { refuseNewCustomer } from './new-customer.js';
 import { once, Replays } from './replay.js';
 import { grantEvent } from './wallet-events.js';
 import { ownerKey, type WalletOwner } from './wallet.entity.js';
-import { outcomeWith, WalletStore } from './wallet.store.js';
+import { outcomeOf, WalletStore } from './wallet.store.js';
 
 /** What identifies a grant of a merchant. */
 export type GrantKey = Pick<Grant, 'creditId'> | Pick<Grant, 'externalId'>;
@@ -127,18 +126,17 @@ export class GrantsService {
   }
 
   async #grantAll({ manager, record, keys, onLocked }: SharedUseCases<NewGrant>): Promise<Outcome<Credit>[]> {
-    const taken = firstOfEach(keys, (key) => ownerKey(ownerOf(key)));
-    const wallets = await this.wallets.lockAll(manager, taken.map(ownerOf), onLocked);
-    const limited = taken.flatMap((key) => limitedGrant(key) ?? []);
+    const wallets = await this.wallets.lockAll(manager, keys.map(ownerOf), onLocked);
+    const limited = keys.flatMap((key) => limitedGrant(key) ?? []);
     const totals = await GrantTotals.lock(manager, limited);
     const events: NewFeedEvent[] = [];
     const rows: Grant[] = [];
     const outcomes = keys.map((key): Outcome<Credit> => {
-      const wallet = taken.includes(key) ? wallets.get(ownerKey(ownerOf(key))) : undefined;
+      const wallet = wallets.get(ownerKey(ownerOf(key)));
       if (wallet === undefined) return { behind: ownerKey(ownerOf(key)) };
       const { policy, content } = key;
       const ofUser = limitedGrant(key);
-      const outcome = outcomeWith(wallet, () => {
+      const outcome = outcomeOf(wallet, () => {
         const validity = validityOfGrant(content, policy, wallet.now);
         const { by = OPERATOR, store = null, reason = null } = content;
         if (ofUser !== undefined) totals.refuseAboveMaximum(ofUser, content.amountCents, wallet.now);
@@ -194,11 +192,8 @@ export class GrantsService {
       keys.map(({ merchantId, key }) => ({ merchantId, ...key })),
     );
     const owners = known.map((stored) => stored && { merchantId: stored.grant.merchantId, document: stored.document });
-    const taken = firstOfEach(
-      owners.filter((owner) => owner !== undefined),
-      ownerKey,
-    );
-    const wallets = await this.wallets.lockAll(manager, taken, onLocked);
+    const customers = owners.filter((owner) => owner !== undefined);
+    const wallets = await this.wallets.lockAll(manager, customers, onLocked);
     const existing = known.flatMap((stored) => stored?.grant ?? []);
     const grants = await readWithReturned(manager, existing);
     const voided: Grant[] = [];
@@ -207,7 +202,7 @@ export class GrantsService {
       const owner = owners[at];
       if (owner === undefined)
         return { error: notFound('creditId' in key ? 'no grant has this ID' : 'no grant has this external_id') };
-      const wallet = taken.includes(owner) ? wallets.get(ownerKey(owner)) : undefined;
+      const wallet = wallets.get(ownerKey(owner));
       // It is locked, or the customer was erased meanwhile.
       if (!wallet?.isStored) return { behind: ownerKey(owner) };
       const { grant, credit, document, all } = grants.find(({ credit: { id } }) => id === known[at]!.credit.id)!;

@@ -2,12 +2,12 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { inColumn } from '../platform/database/by-merchant.js';
 import { chunks, columnNames, insertRows, type Row, toEntity, updateRows } from '../platform/database/rows.js';
-import { isDone, type Outcome, outcomeOf, type Shared, SharedStatements } from '../platform/database/shared.js';
+import { type Outcome, type Shared, SharedStatements } from '../platform/database/shared.js';
 import { type By } from '../platform/values/caller.js';
 import { type Recorder } from '../platform/values/domain-event.js';
 import { newId } from '../platform/values/ids.js';
 import { formatMoney } from '../platform/values/money.js';
-import { type HoldingOrder } from '../platform/values/problem.js';
+import { type HoldingOrder, Problem } from '../platform/values/problem.js';
 import { Clock } from '../platform/values/time.js';
 import { Credit, Hold } from './credit.entity.js';
 import { Entry } from './entry.entity.js';
@@ -39,10 +39,19 @@ export function requireStored(wallets: readonly WalletAggregate[]): void {
   if (missing.length > 0) throw new MissingWallets(missing.map(({ row }) => row));
 }
 
-/** Like `outcomeOf`, for a use case of a wallet that has to exist unless the use case is refused. */
-export function outcomeWith<Value>(wallet: WalletAggregate, perform: () => Value): Outcome<Value> {
-  const outcome = outcomeOf(perform);
-  return isDone(outcome) && !wallet.isStored ? { error: new MissingWallets([wallet.row]) } : outcome;
+/**
+ * Returns what came of a use case of a wallet, which has to exist unless the use case is refused. If it is refused with a
+ * problem, it must not have changed anything.
+ */
+export function outcomeOf<Value>(wallet: WalletAggregate, perform: () => Value): Outcome<Value> {
+  try {
+    const value = perform();
+    requireStored([wallet]);
+    return { value };
+  } catch (error) {
+    if (error instanceof Problem || error instanceof MissingWallets) return { error };
+    throw error;
+  }
 }
 
 const HOLDING = `

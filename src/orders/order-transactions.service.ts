@@ -3,11 +3,10 @@ import type { EntityManager } from 'typeorm';
 import { type WalletAggregate } from '../cashback/wallet-aggregate.js';
 import { loadCredits, loadMoved, type NeededCredits } from '../cashback/wallet-credits.js';
 import { ownerKey } from '../cashback/wallet.entity.js';
-import { outcomeWith, WalletStore } from '../cashback/wallet.store.js';
+import { outcomeOf, WalletStore } from '../cashback/wallet.store.js';
 import { violatedUniqueKey } from '../platform/database/errors.js';
 import { columnNames, type Row, toEntity } from '../platform/database/rows.js';
 import {
-  firstOfEach,
   isDone,
   type Outcome,
   type Shared,
@@ -108,7 +107,7 @@ export class OrderTransactionsService {
     const useCases = new UseCases(keys, await existingRefunds(manager, keys, orders));
     // In the order of arrival.
     const found = keys.flatMap(({ orderId }) => orders.get(orderId) ?? []);
-    const loaded = await this.orders.withWallets(manager, firstOfEach(found, ownerKey), onLocked, {
+    const loaded = await this.orders.withWallets(manager, found, onLocked, {
       isRefund: useCases.isNewRefund,
       isNew: ({ id }) => created.has(id),
     });
@@ -182,7 +181,7 @@ class UseCases {
   }
 
   perform(order: Order, wallet: WalletAggregate): Outcome<Performed<unknown>> {
-    return outcomeWith(wallet, () => {
+    return outcomeOf(wallet, () => {
       order.expireIfDue(wallet);
       const named = this.#refunds.get(order.id);
       const others =

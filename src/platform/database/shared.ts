@@ -4,7 +4,6 @@ import { type EntityManager } from 'typeorm';
 import { Config } from '../config/config.js';
 import { type Recorder } from '../values/domain-event.js';
 import { type FairQueue, queueForConnections } from '../values/fair-queue.js';
-import { Problem } from '../values/problem.js';
 import { isUnavailable, lockConflict } from './errors.js';
 import { UnitOfWork, type UseCase } from './unit-of-work.js';
 
@@ -75,7 +74,7 @@ export class SharedStatements {
       );
     };
     const turn = <T>({ merchantId }: Key, work: () => Promise<T>): Promise<T> => this.#turns.run(merchantId, work);
-    return new Shared({ send, idOf, sizeOf, turn }, this.config.BATCH);
+    return new Shared({ send, idOf, sizeOf, most: MAX_USE_CASES, turn }, this.config.BATCH);
   }
 
   /** Runs a use case that waits for locks in a transaction of its own. Enough connections are left for others. */
@@ -91,10 +90,10 @@ const SLOW_MS = 20;
 const MAX_SIZE = 200;
 
 /**
- * The maximum number of requests that are sent together and need the same lock. They have one instant, and `reconcile`
- * compares an event of a wallet with the last 100 entries.
+ * The maximum number of use cases of a transaction. Those of one wallet have one instant, and `reconcile` compares an
+ * event of a wallet with the last 100 entries.
  */
-const MAX_OF_LOCK = 20;
+const MAX_USE_CASES = 20;
 
 /** What came of a request that was sent with others. */
 export type Outcome<Value> =
@@ -104,27 +103,7 @@ export type Outcome<Value> =
   /** It is sent again with those that wait for the same lock. */
   | { behind: string | symbol };
 
-/** Returns what came of a request. If it is refused with a problem, it must not have changed anything. */
-export function outcomeOf<Value>(perform: () => Value): { value: Value } | { error: Problem } {
-  try {
-    return { value: perform() };
-  } catch (error) {
-    if (error instanceof Problem) return { error };
-    throw error;
-  }
-}
-
 export const isDone = <Value>(outcome: Outcome<Value>): outcome is { value: Value } => 'value' in outcome;
-
-/** Those that can go together: the first of each lock. */
-export function firstOfEach<T>(all: readonly T[], lockOf: (one: T) => string): T[] {
-  const counts = new Map<string, number>();
-  return all.filter((one) => {
-    const count = (counts.get(lockOf(one)) ?? 0) + 1;
-    counts.set(lockOf(one), count);
-    return count <= MAX_OF_LOCK;
-  });
-}
 
 /** How requests are sent. */
 interface Sharing<Key, Value> {
@@ -136,20 +115,22 @@ interface Sharing<Key, Value> {
   send: (keys: readonly Key[], waits: boolean) => Promise<readonly Outcome<Value>[]>;
   /** How much of the maximum size a request takes; by default, 1. */
   sizeOf?: (key: Key) => number;
+  /** How many requests are sent together; by default, as many as their size allows. */
+  most?: number;
   /** What only one of the requests that are sent together may have. */
   idOf?: (key: Key) => string | undefined;
   /** Bounds how many wait for locks. */
   turn?: <T>(key: Key, send: () => Promise<T>) => Promise<T>;
 }
 
-interface Request<Key, Value> {
+interface Waiting<Key, Value> {
   readonly key: Key;
   readonly resolve: (value: Value) => void;
   readonly reject: (error: unknown) => void;
 }
 
 interface Line<Key, Value> {
-  requests: Request<Key, Value>[];
+  requests: Waiting<Key, Value>[];
   isBusy: boolean;
 }
 
@@ -177,7 +158,7 @@ export class Shared<Key, Value> {
     return new Promise((resolve, reject) => this.#enqueue({ key, resolve, reject }, this.isShared ? MAIN : Symbol()));
   }
 
-  #enqueue(request: Request<Key, Value>, lock: string | symbol): void {
+  #enqueue(request: Waiting<Key, Value>, lock: string | symbol): void {
     const line = this.#lines.get(lock) ?? { requests: [], isBusy: false };
     this.#lines.set(lock, line);
     line.requests.push(request);
@@ -199,7 +180,7 @@ export class Shared<Key, Value> {
     setImmediate(() => {
       const waits = lock !== MAIN;
       const slow = waits ? undefined : setTimeout(end, SLOW_MS);
-      void this.#send(this.#take(line, waits ? MAX_OF_LOCK : MAX_SIZE), waits).then(() => {
+      void this.#send(this.#take(line), waits).then(() => {
         clearTimeout(slow);
         end();
       });
@@ -207,10 +188,10 @@ export class Shared<Key, Value> {
   }
 
   /** Takes what goes together next, in the order of arrival. */
-  #take(line: Line<Key, Value>, most: number): Request<Key, Value>[] {
-    const { sizeOf = () => 1, idOf = () => undefined } = this.sharing;
+  #take(line: Line<Key, Value>): Waiting<Key, Value>[] {
+    const { sizeOf = () => 1, idOf = () => undefined, most = Infinity } = this.sharing;
     const ids = new Set<string>();
-    const taken: Request<Key, Value>[] = [];
+    const taken: Waiting<Key, Value>[] = [];
     let size = 0;
     line.requests = line.requests.filter((request) => {
       const id = idOf(request.key);
@@ -226,7 +207,7 @@ export class Shared<Key, Value> {
   }
 
   /** Settles the requests, except those that it sends again. */
-  async #send(requests: readonly Request<Key, Value>[], waits: boolean): Promise<void> {
+  async #send(requests: readonly Waiting<Key, Value>[], waits: boolean): Promise<void> {
     const { turn = (_, send) => send() } = this.sharing;
     try {
       const send = (): Promise<readonly Outcome<Value>[]> => this.#outcomes(requests, waits);
@@ -243,7 +224,7 @@ export class Shared<Key, Value> {
     }
   }
 
-  async #outcomes(requests: readonly Request<Key, Value>[], waits: boolean): Promise<readonly Outcome<Value>[]> {
+  async #outcomes(requests: readonly Waiting<Key, Value>[], waits: boolean): Promise<readonly Outcome<Value>[]> {
     try {
       return await this.sharing.send(
         requests.map(({ key }) => key),
