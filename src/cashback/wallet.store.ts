@@ -40,8 +40,8 @@ export function requireStored(wallets: readonly WalletAggregate[]): void {
 }
 
 /**
- * Returns what came of a use case of a wallet, which has to exist unless the use case is refused. If it is refused with a
- * problem, it must not have changed anything.
+ * Returns what came of a use case of a wallet, which has to exist unless the use case is refused. If it is refused, it
+ * must not have changed anything.
  */
 export function outcomeOf<Value>(wallet: WalletAggregate, perform: () => Value): Outcome<Value> {
   try {
