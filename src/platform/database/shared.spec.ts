@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { type Outcome, Shared } from './shared.js';
 
 /** Statements that end when the test says so. Their value for a key is the key in upper case. */
@@ -148,6 +148,19 @@ describe('a shared transaction', () => {
     expect(transactions.sent.at(-1)).toBe('5:b');
     await transactions.end();
     expect(await later[0]).toBe('5:b');
+  });
+
+  it('refuses what has waited for too long behind a lock', async () => {
+    const { transactions, values } = await started(['1:a', '2:a'], 'a', 1);
+    await transactions.end();
+    await transactions.end(1);
+    const now = performance.now();
+    const clock = jest.spyOn(performance, 'now').mockReturnValue(now + 3500);
+    const refused = expect(values).rejects.toMatchObject({ code: 'unavailable' });
+    await transactions.end();
+    await refused;
+    clock.mockRestore();
+    expect(transactions.sent).toEqual(['1:a', '1:a', '2:a']);
   });
 
   it('has a maximum of use cases, those that came first', async () => {

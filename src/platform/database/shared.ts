@@ -4,6 +4,8 @@ import { type EntityManager } from 'typeorm';
 import { Config } from '../config/config.js';
 import { type Recorder } from '../values/domain-event.js';
 import { type FairQueue, queueForConnections } from '../values/fair-queue.js';
+import { unavailable } from '../values/problem.js';
+import { TURN_MS } from '../values/time-limits.js';
 import { isUnavailable, lockConflict } from './errors.js';
 import { UnitOfWork, type UseCase } from './unit-of-work.js';
 
@@ -127,6 +129,8 @@ interface Waiting<Key, Value> {
   readonly key: Key;
   readonly resolve: (value: Value) => void;
   readonly reject: (error: unknown) => void;
+  /** When it got into its line. */
+  since?: number;
 }
 
 interface Line<Key, Value> {
@@ -161,12 +165,13 @@ export class Shared<Key, Value> {
   #enqueue(request: Waiting<Key, Value>, lock: string | symbol): void {
     const line = this.#lines.get(lock) ?? { requests: [], isBusy: false };
     this.#lines.set(lock, line);
-    line.requests.push(request);
+    line.requests.push(Object.assign(request, { since: performance.now() }));
     this.#sendNext(line, lock);
   }
 
   #sendNext(line: Line<Key, Value>, lock: string | symbol): void {
     if (line.isBusy) return;
+    if (lock !== MAIN) refuseLate(line);
     if (line.requests.length === 0) return void this.#lines.delete(lock);
     line.isBusy = true;
     let hasEnded = false;
@@ -231,9 +236,19 @@ export class Shared<Key, Value> {
         waits,
       );
     } catch (error) {
-      // One request's error must not fail the others. If the database is unavailable, it is so for all of them.
-      const isOfAll = requests.length === 1 || (isUnavailable(error) && lockConflict(error) === undefined);
+      // One request's error must not fail the others. If the database is unavailable, it is so for all of them, and they
+      // wait for the same lock.
+      const conflict = lockConflict(error);
+      const isShared = conflict === undefined ? isUnavailable(error) : waits && conflict === 'lock_wait_timeout';
+      const isOfAll = requests.length === 1 || isShared;
       return requests.map(() => (isOfAll ? { error } : { behind: Symbol() }));
     }
   }
+}
+
+/** Their callers have no time left for another wait. */
+function refuseLate<Key, Value>(line: Line<Key, Value>): void {
+  const isLate = ({ since }: Waiting<Key, Value>): boolean => performance.now() - since! > TURN_MS;
+  for (const { reject } of line.requests.filter(isLate)) reject(unavailable(undefined));
+  line.requests = line.requests.filter((request) => !isLate(request));
 }
