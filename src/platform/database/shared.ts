@@ -236,8 +236,8 @@ export class Shared<Key, Value> {
         waits,
       );
     } catch (error) {
-      // One request's error must not fail the others. If the database is unavailable, it is so for all of them, and they
-      // wait for the same lock.
+      // One request's error must not fail the others, unless the database is unavailable, or the lock for which all of
+      // them wait.
       const conflict = lockConflict(error);
       const isShared = conflict === undefined ? isUnavailable(error) : waits && conflict === 'lock_wait_timeout';
       const isOfAll = requests.length === 1 || isShared;
