@@ -45,7 +45,7 @@ export class CreditExpiryService implements DatedTask {
     const owners = new Map(found.map((wallet) => [wallet.id, wallet]));
     await doEach(owners.values(), (owner) =>
       this.unitOfWork.transaction(async (manager, record) => {
-        const { wallets } = await this.wallets.lockAll(manager, [owner], 'skip_locked');
+        const wallets = await this.wallets.lockAll(manager, [owner], 'skip_locked');
         const locked = wallets.get(ownerKey(owner));
         if (locked === undefined) return;
         await loadExpired(manager, locked, LIMIT);

@@ -50,10 +50,10 @@ export class DebitsService {
     const takesAvailable = take !== null;
     const owner = { merchantId, document };
     return this.shared.transaction(merchantId, async (manager, record) => {
-      const wallet = (await this.wallets.lockAll(manager, [owner])).wallets.get(ownerKey(owner));
-      const mostCents = wallet?.debitableCents ?? 0;
+      const wallet = (await this.wallets.lockAll(manager, [owner])).get(ownerKey(owner))!;
+      const mostCents = wallet.debitableCents;
       const amountCents = takesAvailable ? Math.min(requestedCents, mostCents) : requestedCents;
-      if (wallet === undefined || amountCents > mostCents || amountCents === 0) throw exceeds(mostCents);
+      if (amountCents > mostCents || amountCents === 0) throw exceeds(mostCents);
       const spendCents = Math.min(amountCents, wallet.availableCents);
       await loadCredits(manager, [{ wallet, spendCents, takeBackCents: amountCents - spendCents }]);
       const id = newId(wallet.now);

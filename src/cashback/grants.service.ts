@@ -7,10 +7,8 @@ import { inColumn } from '../platform/database/by-merchant.js';
 import { Reads } from '../platform/database/reads.js';
 import { columnNames, insertRows, type Row, toEntity } from '../platform/database/rows.js';
 import {
-  AGAIN,
   isDone,
   type Outcome,
-  outcomeOf,
   type Shared,
   SharedStatements,
   type SharedUseCases,
@@ -33,10 +31,9 @@ import {
 import { Grant } from './grant.entity.js';
 import { refuseNewCustomer } from './new-customer.js';
 import { once, Replays } from './replay.js';
-import { type WalletAggregate } from './wallet-aggregate.js';
 import { grantEvent } from './wallet-events.js';
 import { ownerKey, type WalletOwner } from './wallet.entity.js';
-import { unlessRefused, WalletStore } from './wallet.store.js';
+import { outcomeOf, WalletStore } from './wallet.store.js';
 
 /** What identifies a grant of a merchant. */
 export type GrantKey = Pick<Grant, 'creditId'> | Pick<Grant, 'externalId'>;
@@ -108,7 +105,7 @@ export class GrantsService {
       async () => {
         refuseNewCustomer(content.document, policy);
         refuseAboveMaximum(content, policy);
-        return this.#grants.get({ merchantId, policy, content });
+        return this.wallets.creating(() => this.#grants.get({ merchantId, policy, content }));
       },
     );
     return { credit, replayed };
@@ -128,29 +125,23 @@ export class GrantsService {
     return { replayed: false };
   }
 
-  async #grantAll({ manager, record, requests, onLocked }: SharedUseCases<NewGrant>): Promise<Outcome<Credit>[]> {
-    const claimed = requests.filter((request) => request.claim(ownerKey(ownerOf(request.key))));
-    const owners = claimed.map(({ key }) => ownerOf(key));
-    const { wallets, withoutWallet } = await this.wallets.lockAll(manager, owners, onLocked);
-    const limited = claimed.flatMap(({ key }) => limitedGrant(key) ?? []);
+  async #grantAll({ manager, record, keys, onLocked }: SharedUseCases<NewGrant>): Promise<Outcome<Credit>[]> {
+    const wallets = await this.wallets.lockAll(manager, keys.map(ownerOf), onLocked);
+    const limited = keys.flatMap((key) => limitedGrant(key) ?? []);
     const totals = await GrantTotals.lock(manager, limited);
     const events: NewFeedEvent[] = [];
     const rows: Grant[] = [];
-    const outcomes = requests.map((request): Outcome<Credit> => {
-      if (!claimed.includes(request)) return AGAIN;
-      const { policy, content } = request.key;
-      const ofUser = limitedGrant(request.key);
-      const grantTo = (wallet: WalletAggregate): Outcome<Credit> =>
-        outcomeOf(() => {
-          const validity = validityOfGrant(content, policy, wallet.now);
-          const { by = OPERATOR, store = null, reason = null } = content;
-          if (ofUser !== undefined) totals.refuseAboveMaximum(ofUser, content.amountCents, wallet.now);
-          return wallet.grant({ by, store }, content.amountCents, validity, reason);
-        });
-      const owner = ownerKey(ownerOf(request.key));
-      const wallet = wallets.get(owner);
-      if (wallet === undefined) return unlessRefused(withoutWallet.get(owner)!, grantTo);
-      const outcome = grantTo(wallet);
+    const outcomes = keys.map((key): Outcome<Credit> => {
+      const wallet = wallets.get(ownerKey(ownerOf(key)));
+      if (wallet === undefined) return { behind: ownerKey(ownerOf(key)) };
+      const { policy, content } = key;
+      const ofUser = limitedGrant(key);
+      const outcome = outcomeOf(wallet, () => {
+        const validity = validityOfGrant(content, policy, wallet.now);
+        const { by = OPERATOR, store = null, reason = null } = content;
+        if (ofUser !== undefined) totals.refuseAboveMaximum(ofUser, content.amountCents, wallet.now);
+        return wallet.grant({ by, store }, content.amountCents, validity, reason);
+      });
       if (isDone(outcome)) {
         if (ofUser !== undefined) totals.add(ofUser, content.amountCents, wallet.now);
         const grant = this.#newGrant(outcome.value, content);
@@ -195,26 +186,25 @@ export class GrantsService {
     return this.#voids.get({ merchantId, key, timeZone, by, reason });
   }
 
-  async #voidAll(useCases: SharedUseCases<VoidedGrant>): Promise<Outcome<GrantState>[]> {
-    const { manager, record, requests, onLocked } = useCases;
+  async #voidAll({ manager, record, keys, onLocked }: SharedUseCases<VoidedGrant>): Promise<Outcome<GrantState>[]> {
     const known = await readGrants(
       manager,
-      requests.map(({ key: { merchantId, key } }) => ({ merchantId, ...key })),
+      keys.map(({ merchantId, key }) => ({ merchantId, ...key })),
     );
     const owners = known.map((stored) => stored && { merchantId: stored.grant.merchantId, document: stored.document });
-    const claimed = owners.filter((owner, at) => owner !== undefined && requests[at]!.claim(ownerKey(owner)));
-    const { wallets, withoutWallet } = await this.wallets.lockAll(manager, claimed as WalletOwner[], onLocked);
+    const customers = owners.filter((owner) => owner !== undefined);
+    const wallets = await this.wallets.lockAll(manager, customers, onLocked);
     const existing = known.flatMap((stored) => stored?.grant ?? []);
     const grants = await readWithReturned(manager, existing);
     const voided: Grant[] = [];
     const events: NewFeedEvent[] = [];
-    const outcomes = requests.map(({ key: { key, timeZone, by, reason } }, at): Outcome<GrantState> => {
+    const outcomes = keys.map(({ key, timeZone, by, reason }, at): Outcome<GrantState> => {
       const owner = owners[at];
       if (owner === undefined)
         return { error: notFound('creditId' in key ? 'no grant has this ID' : 'no grant has this external_id') };
-      const wallet = claimed.includes(owner) ? wallets.get(ownerKey(owner)) : undefined;
-      // Another one has the wallet, or the customer was erased meanwhile.
-      if (wallet === undefined) return withoutWallet.get(ownerKey(owner)) === 'locked' ? 'locked' : AGAIN;
+      const wallet = wallets.get(ownerKey(owner));
+      // It is locked, or the customer was erased meanwhile.
+      if (!wallet?.isStored) return { behind: ownerKey(owner) };
       const { grant, credit, document, all } = grants.find(({ credit: { id } }) => id === known[at]!.credit.id)!;
       const credits = wallet.load(all);
       const amountCents = wallet.void(by, credits);

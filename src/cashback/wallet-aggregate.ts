@@ -58,10 +58,14 @@ export class WalletAggregate {
   /** What refunds have moved until this transaction. */
   readonly #moved = new Map<string, Moved[]>();
 
-  /** @param row the locked row, with its sums at `now`. */
+  /**
+   * @param row the locked row, with its sums at `now`.
+   * @param isStored whether the row exists.
+   */
   constructor(
     readonly row: Wallet,
     readonly now: Date,
+    readonly isStored = true,
   ) {}
 
   get isChanged(): boolean {

@@ -7,7 +7,7 @@ import { type By } from '../platform/values/caller.js';
 import { type Recorder } from '../platform/values/domain-event.js';
 import { newId } from '../platform/values/ids.js';
 import { formatMoney } from '../platform/values/money.js';
-import { type HoldingOrder } from '../platform/values/problem.js';
+import { type HoldingOrder, Problem } from '../platform/values/problem.js';
 import { Clock } from '../platform/values/time.js';
 import { Credit, Hold } from './credit.entity.js';
 import { Entry } from './entry.entity.js';
@@ -26,31 +26,38 @@ export interface WalletToLock extends WalletOwner {
 
 export type OnLocked = 'skip_locked' | undefined;
 
-/**
- * What becomes of a use case without its wallet: another transaction has locked it, or there is none. Then, unless the
- * use case is refused with an empty one, it is created first.
- */
-export type WithoutWallet = 'locked' | { again: () => Promise<void>; empty: WalletAggregate };
+/** A use case is not refused, but needs wallets that do not exist. */
+class MissingWallets extends Error {
+  constructor(readonly owners: readonly WalletOwner[]) {
+    super('a wallet is missing');
+  }
+}
 
-/** Performs a use case with an empty wallet. @returns what becomes of it, or its refusal. */
-export function unlessRefused<Value>(
-  other: WithoutWallet,
-  perform: (empty: WalletAggregate) => Outcome<Value>,
-): Outcome<Value> {
-  const outcome = other === 'locked' ? other : perform(other.empty);
-  return outcome !== 'locked' && 'error' in outcome ? outcome : other;
+/** @throws MissingWallets if some do not exist. */
+export function requireStored(wallets: readonly WalletAggregate[]): void {
+  const missing = wallets.filter(({ isStored }) => !isStored);
+  if (missing.length > 0) throw new MissingWallets(missing.map(({ row }) => row));
+}
+
+/**
+ * Returns what came of a use case of a wallet, which has to exist unless the use case is refused. If it is refused, it
+ * must not have changed anything.
+ */
+export function outcomeOf<Value>(wallet: WalletAggregate, perform: () => Value): Outcome<Value> {
+  try {
+    const value = perform();
+    requireStored([wallet]);
+    return { value };
+  } catch (error) {
+    if (error instanceof Problem || error instanceof MissingWallets) return { error };
+    throw error;
+  }
 }
 
 const HOLDING = `
   SELECT o.id, CONVERT(o.external_id USING utf8mb4) AS external_id
     FROM cashback_holds h JOIN orders o ON o.id = h.order_id AND o.merchant_id = h.merchant_id
    WHERE h.credit_id = ? AND h.merchant_id = ? ORDER BY o.id LIMIT 10`;
-
-/** Wallets, and what becomes of use cases without theirs, by `ownerKey`. */
-interface LockedWallets {
-  wallets: Map<string, WalletAggregate>;
-  withoutWallet: Map<string, WithoutWallet>;
-}
 
 /**
  * Loads and saves wallets in a transaction. It locks the rows of wallets by merchant and document, after those of
@@ -72,14 +79,24 @@ export class WalletStore {
     });
   }
 
+  /** Performs a use case, again after the wallets that it misses are created. */
+  async creating<T>(perform: () => Promise<T>): Promise<T> {
+    try {
+      return await perform();
+    } catch (error) {
+      if (!(error instanceof MissingWallets)) throw error;
+      await Promise.all(error.owners.map((owner) => this.#created.get(owner)));
+      return this.creating(perform);
+    }
+  }
+
   /** Locks one customer's wallet, and creates it if it does not exist. */
   async lock(manager: EntityManager, owner: WalletOwner): Promise<WalletAggregate> {
-    const find = async (): Promise<WalletAggregate | undefined> =>
-      (await this.lockAll(manager, [owner])).wallets.get(ownerKey(owner));
+    const find = async (): Promise<WalletAggregate> => (await this.lockAll(manager, [owner])).get(ownerKey(owner))!;
     const existing = await find();
-    if (existing !== undefined) return existing;
+    if (existing.isStored) return existing;
     await this.#insert(manager, [owner]);
-    return (await find())!;
+    return find();
   }
 
   /** Locks a wallet by its ID. @throws Problem not_found, also for one of another merchant. */
@@ -88,8 +105,8 @@ export class WalletStore {
     for (;;) {
       const { document } = await walletOf(manager, { id, merchantId });
       const owner = { merchantId, document };
-      const wallet = (await this.lockAll(manager, [owner])).wallets.get(ownerKey(owner));
-      if (wallet?.row.id === id) return wallet;
+      const wallet = (await this.lockAll(manager, [owner])).get(ownerKey(owner))!;
+      if (wallet.row.id === id) return wallet;
     }
   }
 
@@ -98,13 +115,14 @@ export class WalletStore {
    * after the lock and is never before the last change of the wallet and of its orders: the clocks of instances differ.
    *
    * @param onLocked leaves out wallets that another transaction has locked; otherwise they are waited for.
+   * @returns the wallets by `ownerKey`, and empty ones, which are not stored, of customers who have none.
    */
   async lockAll(
     manager: EntityManager,
     customers: readonly WalletToLock[],
     onLocked?: OnLocked,
-  ): Promise<LockedWallets> {
-    if (customers.length === 0) return { wallets: new Map(), withoutWallet: new Map() };
+  ): Promise<Map<string, WalletAggregate>> {
+    if (customers.length === 0) return new Map();
     const rows = await lockRows(manager, customers, onLocked);
     const wallets = await this.#open(manager, rows, customers);
     const orders = customers.flatMap(({ order, isRefund, ...owner }) => {
@@ -119,15 +137,11 @@ export class WalletStore {
     await loadClaims(manager, wallets.values());
     const left = customers.filter((owner) => !wallets.has(ownerKey(owner)));
     const locked = onLocked === undefined ? new Set() : await existing(manager, left);
-    const withoutWallet = left.map((owner): [string, WithoutWallet] => {
-      if (locked.has(ownerKey(owner))) return [ownerKey(owner), 'locked'];
+    for (const owner of left.filter((one) => !locked.has(ownerKey(one)))) {
       const now = this.clock.now(owner.merchantId);
-      return [
-        ownerKey(owner),
-        { again: () => this.#created.get(owner), empty: new WalletAggregate(newWallet(owner, now), now) },
-      ];
-    });
-    return { wallets, withoutWallet: new Map(withoutWallet) };
+      wallets.set(ownerKey(owner), new WalletAggregate(newWallet(owner, now), now, false));
+    }
+    return wallets;
   }
 
   /** Loads the credit that an order earned. @returns the first orders that hold a part of it. */
@@ -136,9 +150,9 @@ export class WalletStore {
     return own?.heldCents ? manager.query(HOLDING, [own.id, own.merchantId]) : [];
   }
 
-  /** Saves changed wallets, with one statement per table. */
+  /** Saves changed wallets that are stored, with one statement per table. */
   async save(manager: EntityManager, record: Recorder, wallets: Iterable<WalletAggregate>): Promise<void> {
-    const changed = [...wallets].filter(({ isChanged }) => isChanged);
+    const changed = [...wallets].filter(({ isChanged, isStored }) => isChanged && isStored);
     if (changed.length === 0) return;
     // First, because an order has one credit of its own.
     for (const { id, merchantId, movedOrderId } of changed.flatMap((wallet) => wallet.movedCredits))

@@ -4,8 +4,9 @@ import { byOf } from '../platform/http/by.dto.js';
 import { refuseNewCustomer } from '../cashback/new-customer.js';
 import { type WalletAggregate } from '../cashback/wallet-aggregate.js';
 import { ownerKey } from '../cashback/wallet.entity.js';
-import { WalletStore } from '../cashback/wallet.store.js';
+import { requireStored, WalletStore } from '../cashback/wallet.store.js';
 import { SharedStatements } from '../platform/database/shared.js';
+import { type UseCase } from '../platform/database/unit-of-work.js';
 import { type Caller } from '../platform/values/caller.js';
 import { formatMoney } from '../platform/values/money.js';
 import { type HoldingOrder, notFound, validationFailed } from '../platform/values/problem.js';
@@ -102,34 +103,29 @@ export class CustomerChangesService {
    * Locks the order, then both wallets in the order of documents. If a wallet is missing, it is created first, unless
    * the request is refused.
    */
-  async #move<T extends Moved>(
+  #move<T extends Moved>(
     merchantId: string,
     orderId: string,
     document: string,
     perform: (moving: Moving) => Promise<T>,
   ): Promise<T> {
-    const moved = await this.shared.transaction(merchantId, async (manager, record) => {
+    const useCase: UseCase<T> = async (manager, record) => {
       const [order] = await this.orders.lock(manager, [{ merchantId, orderId }], undefined);
       if (order === undefined) throw notFound('no order has this ID');
       const owners = [order.document, document].map((of) => ({ merchantId, document: of, order }));
-      const { wallets, withoutWallet } = await this.wallets.lockAll(manager, owners);
-      const missing = [...withoutWallet.values()].flatMap((one) => (one === 'locked' ? [] : one));
-      const [wallet, other] = owners.map(
-        (owner) =>
-          wallets.get(ownerKey(owner)) ?? missing.find(({ empty }) => empty.row.document === owner.document)!.empty,
-      ) as [WalletAggregate, WalletAggregate];
+      const locked = await this.wallets.lockAll(manager, owners);
+      const wallets = owners.map((owner) => locked.get(ownerKey(owner))!);
+      const [wallet, other] = wallets as [WalletAggregate, WalletAggregate];
       const stored = { ...order } as Order;
       // The refusal of an order that is due says that it has expired. The sweep writes it.
       order.expireIfDue(wallet);
       const heldBy = order.wasCompleted ? await this.wallets.loadEarned(manager, wallet, order.id) : [];
       const result = await perform({ manager, order, wallet, other, stored, isNew: false, heldBy });
-      if (missing.length > 0) return { missing };
+      requireStored(wallets);
       if (result.isNewChange) await manager.insert(CustomerChange, result.change!);
       await this.orders.save(manager, record, [{ order, wallet, stored, isNew: false }], [other]);
-      return { result };
-    });
-    if ('result' in moved) return moved.result as T;
-    for (const { again } of moved.missing) await again();
-    return this.#move(merchantId, orderId, document, perform);
+      return result;
+    };
+    return this.wallets.creating(() => this.shared.transaction(merchantId, useCase));
   }
 }

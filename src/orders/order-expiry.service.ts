@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { ownerKey } from '../cashback/wallet.entity.js';
+import { requireStored, WalletStore } from '../cashback/wallet.store.js';
 import { Clock } from '../platform/values/time.js';
 import { type DatedTask, doEach, LIMIT_OF_ONE, progressOf, type SweepProgress } from '../platform/database/sweep.js';
 import { ALL_MERCHANTS, byMerchant, sweptMerchants } from '../platform/database/by-merchant.js';
@@ -27,6 +27,7 @@ export class OrderExpiryService implements DatedTask {
   constructor(
     private readonly unitOfWork: UnitOfWork,
     private readonly orders: OrderStore,
+    private readonly wallets: WalletStore,
     private readonly clock: Clock,
   ) {}
 
@@ -54,27 +55,20 @@ export class OrderExpiryService implements DatedTask {
   /** If the orders cannot expire together, each does alone, so that one that fails holds up no other. */
   async #expire(merchantId: string, ids: readonly string[], now: Date): Promise<void> {
     try {
-      const left = await this.#expireTogether(merchantId, ids, now);
-      if (left.length > 0) await this.#expire(merchantId, left, now);
+      await this.wallets.creating(() => this.#expireTogether(merchantId, ids, now));
     } catch (error) {
       if (ids.length === 1) throw error;
       await doEach(ids, (id) => this.#expire(merchantId, [id], now));
     }
   }
 
-  /** @returns the orders whose wallet was missing. It exists then. */
-  async #expireTogether(merchantId: string, ids: readonly string[], now: Date): Promise<string[]> {
-    const left = await this.unitOfWork.transaction(async (manager, record) => {
+  #expireTogether(merchantId: string, ids: readonly string[], now: Date): Promise<void> {
+    return this.unitOfWork.transaction(async (manager, record) => {
       const orders = await this.orders.lockDue(manager, merchantId, ids, now);
-      const { loaded, withoutWallet } = await this.orders.withWallets(manager, orders, 'skip_locked');
+      const loaded = await this.orders.withWallets(manager, orders, 'skip_locked');
+      requireStored(loaded.map(({ wallet }) => wallet));
       for (const { order, wallet } of loaded) order.expireIfDue(wallet);
       await this.orders.save(manager, record, loaded);
-      return orders.flatMap((order) => {
-        const other = withoutWallet.get(ownerKey(order));
-        return other === undefined || other === 'locked' ? [] : [{ id: order.id, ...other }];
-      });
     });
-    await Promise.all(left.map(({ again }) => again()));
-    return left.map(({ id }) => id);
   }
 }

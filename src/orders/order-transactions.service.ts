@@ -3,16 +3,13 @@ import type { EntityManager } from 'typeorm';
 import { type WalletAggregate } from '../cashback/wallet-aggregate.js';
 import { loadCredits, loadMoved, type NeededCredits } from '../cashback/wallet-credits.js';
 import { ownerKey } from '../cashback/wallet.entity.js';
-import { unlessRefused } from '../cashback/wallet.store.js';
+import { outcomeOf, WalletStore } from '../cashback/wallet.store.js';
 import { violatedUniqueKey } from '../platform/database/errors.js';
 import { columnNames, type Row, toEntity } from '../platform/database/rows.js';
 import {
-  AGAIN,
   isDone,
   type Outcome,
-  outcomeOf,
   type Shared,
-  type SharedRequest,
   SharedStatements,
   type SharedUseCases,
 } from '../platform/database/shared.js';
@@ -56,10 +53,10 @@ interface Performed<T> {
  * Runs use cases of orders: each loads an order with its wallet, changes both, and saves them. Use cases of different
  * orders that come at the same time share a transaction. Those of one wallet perform there in the order of arrival.
  *
- * A transaction locks the orders, reads the refunds that exist, claims and locks the wallets, expires what is due,
- * loads the credits that each use case `needs`, lets each `perform`, and saves and records what changed. A use case
- * ends with a value or its error; it is sent again, alone, if another transaction has locked what it needs, and with
- * others after a wallet that was missing exists. A new order is inserted if its use case is not refused.
+ * A transaction locks the orders, reads the refunds that exist, locks the wallets, expires what is due, loads the
+ * credits that each use case `needs`, lets each `perform`, and saves and records what changed. A use case ends with a
+ * value or its error; it is sent again, behind that lock, if another transaction has locked what it needs, and after a
+ * wallet that was missing exists. A new order is inserted if its use case is not refused.
  */
 @Injectable()
 export class OrderTransactionsService {
@@ -68,6 +65,7 @@ export class OrderTransactionsService {
   constructor(
     shared: SharedStatements,
     private readonly orders: OrderStore,
+    private readonly wallets: WalletStore,
   ) {
     this.#shared = shared.createTransaction(
       'order_use_cases',
@@ -80,22 +78,25 @@ export class OrderTransactionsService {
 
   /** An order that is due expires first. @throws Problem not_found, also for an order of another merchant. */
   async run<T>(merchantId: string, orderId: string, useCase: OrderUseCase<T>): Promise<Performed<T>> {
-    return (await this.#shared.get({ merchantId, orderId, ...useCase })) as Performed<T>;
+    return (await this.#get({ merchantId, orderId, ...useCase })) as Performed<T>;
   }
 
   /** @returns undefined if the merchant has an order with this external ID; the unique key decides. */
   async runNew<T>(newOrder: Readonly<Order>, useCase: OrderUseCase<T>): Promise<Performed<T> | undefined> {
     const { merchantId, id: orderId } = newOrder;
     try {
-      return (await this.#shared.get({ merchantId, orderId, newOrder, ...useCase })) as Performed<T> | undefined;
+      return (await this.#get({ merchantId, orderId, newOrder, ...useCase })) as Performed<T> | undefined;
     } catch (error) {
       if (violatedUniqueKey(error) === 'uq_orders_merchant_external_id') return undefined;
       throw error;
     }
   }
 
-  async #perform({ manager, record, requests, onLocked }: SharedUseCases<KeyedUseCase>): Promise<Outcomes> {
-    const keys = requests.map(({ key }) => key);
+  #get(key: KeyedUseCase): Promise<Performed<unknown> | undefined> {
+    return this.wallets.creating(() => this.#shared.get(key));
+  }
+
+  async #perform({ manager, record, keys, onLocked }: SharedUseCases<KeyedUseCase>): Promise<Outcomes> {
     const created = await newOrders(manager, keys);
     const locked = await this.orders.lock(
       manager,
@@ -104,12 +105,15 @@ export class OrderTransactionsService {
     );
     const orders = new Map([...locked, ...created.values()].map((order) => [order.id, order]));
     const useCases = new UseCases(keys, await existingRefunds(manager, keys, orders));
-    const claimed = claimWallets(requests, orders);
-    const isNew = ({ id }: Order): boolean => created.has(id);
-    const { isNewRefund: isRefund } = useCases;
-    const { loaded, withoutWallet } = await this.orders.withWallets(manager, claimed, onLocked, { isRefund, isNew });
+    // In the order of arrival.
+    const found = keys.flatMap(({ orderId }) => orders.get(orderId) ?? []);
+    const loaded = await this.orders.withWallets(manager, found, onLocked, {
+      isRefund: useCases.isNewRefund,
+      isNew: ({ id }) => created.has(id),
+    });
     // An order that is due goes alone: it does not expire if its use case is refused, and others may have its wallet.
-    const ready = loaded.filter(({ order, wallet }) => onLocked === undefined || !order.isDue(wallet.now));
+    const due = loaded.filter(({ order, wallet }) => keys.length > 1 && order.isDue(wallet.now));
+    const ready = loaded.filter((one) => !due.includes(one));
     for (const { order, wallet } of ready) order.expireIfDue(wallet);
     await loadCredits(manager, ready.map(useCases.needsOf));
     for (const { order, wallet } of ready) {
@@ -122,11 +126,9 @@ export class OrderTransactionsService {
     return keys.map(({ orderId, newOrder }) => {
       const order = orders.get(orderId);
       if (order === undefined && newOrder !== undefined) return { value: undefined };
-      if (order === undefined) return onLocked === undefined ? { error: notFound('no order has this ID') } : 'locked';
-      // Another transaction in this process has the wallet of those that are not claimed.
-      if (!claimed.includes(order)) return AGAIN;
-      const other = withoutWallet.get(ownerKey(order)) ?? 'locked';
-      return outcomes.get(orderId) ?? unlessRefused(other, (empty) => useCases.perform(order, empty));
+      if (order === undefined)
+        return onLocked === undefined ? { error: notFound('no order has this ID') } : { behind: orderId };
+      return outcomes.get(orderId) ?? { behind: due.some((one) => one.order === order) ? orderId : ownerKey(order) };
     });
   }
 }
@@ -140,14 +142,6 @@ async function newOrders(manager: EntityManager, keys: readonly KeyedUseCase[]):
   if (made.length === 0) return new Map();
   const existing = await existingKeys(manager, made);
   return new Map(made.flatMap((order) => (existing.has(externalKey(order)) ? [] : [[order.id, order]])));
-}
-
-/** Claims the wallets of orders, in the order of arrival. @returns the orders of those that have them. */
-function claimWallets(requests: readonly SharedRequest<KeyedUseCase>[], orders: ReadonlyMap<string, Order>): Order[] {
-  return requests.flatMap((request) => {
-    const order = orders.get(request.key.orderId);
-    return order !== undefined && request.claim(ownerKey(order)) ? [order] : [];
-  });
 }
 
 /** The use cases of a transaction, each of an order of its own. */
@@ -187,7 +181,7 @@ class UseCases {
   }
 
   perform(order: Order, wallet: WalletAggregate): Outcome<Performed<unknown>> {
-    return outcomeOf(() => {
+    return outcomeOf(wallet, () => {
       order.expireIfDue(wallet);
       const named = this.#refunds.get(order.id);
       const others =

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { ownerKey } from '../cashback/wallet.entity.js';
 import { type WalletAggregate } from '../cashback/wallet-aggregate.js';
-import { type WithoutWallet, type OnLocked, WalletStore } from '../cashback/wallet.store.js';
+import { type OnLocked, WalletStore } from '../cashback/wallet.store.js';
 import { Recorder } from '../platform/values/domain-event.js';
 import { inColumn } from '../platform/database/by-merchant.js';
 import { columnNames, insertRows, type Row, toEntity, updateRows } from '../platform/database/rows.js';
@@ -74,19 +74,18 @@ export class OrderStore {
       isRefund = () => false,
       isNew = () => false,
     }: Partial<Record<'isRefund' | 'isNew', (order: Order) => boolean>> = {},
-  ): Promise<{ loaded: LoadedOrder[]; withoutWallet: Map<string, WithoutWallet> }> {
+  ): Promise<LoadedOrder[]> {
     const customers = orders.map((order) => ({
       merchantId: order.merchantId,
       document: order.document,
       order,
       isRefund: isRefund(order),
     }));
-    const { wallets, withoutWallet } = await this.wallets.lockAll(manager, customers, onLocked);
-    const loaded = orders.flatMap((order) => {
+    const wallets = await this.wallets.lockAll(manager, customers, onLocked);
+    return orders.flatMap((order) => {
       const wallet = wallets.get(ownerKey(order));
       return wallet === undefined ? [] : [{ order, wallet, stored: copyOf(order), isNew: isNew(order) }];
     });
-    return { loaded, withoutWallet };
   }
 
   /**

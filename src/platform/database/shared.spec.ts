@@ -1,15 +1,14 @@
 import { setImmediate } from 'node:timers/promises';
-import { describe, expect, it } from '@jest/globals';
-import { AGAIN, type Outcome, Shared, type SharedRequest } from './shared.js';
+import { describe, expect, it, jest } from '@jest/globals';
+import { type Outcome, Shared } from './shared.js';
 
 /** Statements that end when the test says so. Their value for a key is the key in upper case. */
 class Statements {
   readonly sent: string[][] = [];
   readonly #ends: (() => void)[] = [];
 
-  readonly send = async (requests: readonly SharedRequest<string>[]): Promise<{ value: string }[]> => {
-    const keys = requests.map(({ key }) => key);
-    this.sent.push(keys);
+  readonly send = async (keys: readonly string[]): Promise<{ value: string }[]> => {
+    this.sent.push([...keys]);
     await new Promise<void>((resolve) => this.#ends.push(resolve));
     const refused = keys.find((key) => key.startsWith('refused'));
     if (refused !== undefined) throw new Error(refused);
@@ -81,6 +80,7 @@ describe('a shared statement', () => {
     const statements = new Statements();
     const shared = new Shared(statements, false);
     const values = Promise.all(['a', 'b', 'c'].map((key) => shared.get(key)));
+    await setImmediate();
     expect(statements.sent).toEqual([['a'], ['b'], ['c']]);
     await statements.end();
     expect(await values).toEqual(['A', 'B', 'C']);
@@ -90,21 +90,19 @@ describe('a shared statement', () => {
 /** Transactions of keys such as `1:a`: the order 1 and the wallet a. They end when the test says so. */
 class Transactions {
   readonly sent: string[] = [];
-  readonly lockedElsewhere = new Set<string>();
+  readonly locked = new Set<string>();
   readonly #ends: (() => void)[] = [];
-  readonly atOnce = 2;
+  most = Infinity;
 
-  readonly lockOf = (key: string): string => `order ${key.split(':')[0]}`;
+  readonly idOf = (key: string): string => key.split(':')[0]!;
 
-  readonly send = async (requests: readonly SharedRequest<string>[], isAlone: boolean): Promise<Outcome<string>[]> => {
-    this.sent.push(requests.map(({ key }) => key).join(' '));
-    const outcomes = requests.map((request): Outcome<string> => {
-      const wallet = request.key.split(':')[1]!;
-      if (!request.claim(`wallet ${wallet}`)) return AGAIN;
-      return !isAlone && this.lockedElsewhere.has(wallet) ? 'locked' : { value: request.key };
-    });
+  readonly send = async (keys: readonly string[], waits: boolean): Promise<Outcome<string>[]> => {
+    this.sent.push(keys.join(' '));
     await new Promise<void>((resolve) => this.#ends.push(resolve));
-    return outcomes;
+    return keys.map((key) => {
+      const wallet = key.split(':')[1]!;
+      return !waits && this.locked.has(wallet) ? { behind: wallet } : { value: key };
+    });
   };
 
   /** Ends a transaction that runs: by default, the one that began first. */
@@ -115,75 +113,61 @@ class Transactions {
 }
 
 describe('a shared transaction', () => {
-  it('has one use case per order, and the next one has those that waited for it', async () => {
+  const started = async (keys: string[], locked?: string, most = Infinity) => {
     const transactions = new Transactions();
+    transactions.most = most;
+    if (locked !== undefined) transactions.locked.add(locked);
     const shared = new Shared(transactions, true);
-    const values = Promise.all(['1:a', '2:a', '1:b', '3:c'].map((key) => shared.get(key)));
-    await setImmediate();
-    await transactions.end();
-    await transactions.end();
-    await transactions.end();
-    expect(transactions.sent).toEqual(['1:a 2:a 3:c', '1:b']);
-    expect(await values).toEqual(['1:a', '2:a', '1:b', '3:c']);
-  });
-
-  it('takes nothing that another running transaction has', async () => {
-    const transactions = new Transactions();
-    const shared = new Shared(transactions, true);
-    const first = Promise.all(['1:a', '2:b'].map((key) => shared.get(key)));
-    await setImmediate();
-    const second = Promise.all(['1:c', '3:b', '4:d'].map((key) => shared.get(key)));
-    await setImmediate();
-    expect(transactions.sent).toEqual(['1:a 2:b', '3:b 4:d']);
-    await transactions.end();
-    expect(await first).toEqual(['1:a', '2:b']);
-    await transactions.end();
-    await transactions.end();
-    await transactions.end();
-    expect(transactions.sent.slice(2).join(' ').split(' ').sort()).toEqual(['1:c', '3:b']);
-    expect(await second).toEqual(['1:c', '3:b', '4:d']);
-  });
-
-  it('leaves out what another process has locked, which goes alone and waits for it', async () => {
-    const transactions = new Transactions();
-    transactions.lockedElsewhere.add('b');
-    const shared = new Shared(transactions, true);
-    const [first, locked, last] = ['1:a', '2:b', '3:c'].map((key) => shared.get(key));
-    await setImmediate();
-    await transactions.end();
-    expect(await Promise.all([first, last])).toEqual(['1:a', '3:c']);
-    expect(transactions.sent).toEqual(['1:a 2:b 3:c', '2:b']);
-    await transactions.end();
-    expect(await locked).toBe('2:b');
-  });
-
-  it('does not let a request that comes alone overtake those that wait for the same wallet', async () => {
-    const transactions = new Transactions();
-    const shared = new Shared(transactions, true);
-    const values = [shared.get('1:a')];
-    await setImmediate();
-    for (const key of ['2:a', '3:a']) {
-      values.push(shared.get(key));
-      await setImmediate();
-      await transactions.end(1);
-    }
-    expect(transactions.sent).toEqual(['1:a', '2:a', '3:a']);
-    await transactions.end();
-    expect(transactions.sent.slice(3)).toEqual(['2:a 3:a']);
-    await transactions.end();
-    expect(await Promise.all(values)).toEqual(['1:a', '2:a', '3:a']);
-  });
-
-  it('has 20 use cases of a wallet, those that came first, and the next one has the others', async () => {
-    const transactions = new Transactions();
-    const shared = new Shared(transactions, true);
-    const keys = Array.from({ length: 45 }, (_, at) => `${at}:a`);
     const values = Promise.all(keys.map((key) => shared.get(key)));
-    for (let transaction = 0; transaction < 6; transaction++) {
-      await setImmediate();
-      await transactions.end();
-    }
-    expect(transactions.sent).toEqual([keys, keys.slice(20, 40), keys.slice(40)].map((those) => those.join(' ')));
+    await setImmediate();
+    return { transactions, shared, values };
+  };
+
+  it('has one use case per order, and the next one, which begins when it has ended, has the others', async () => {
+    const { transactions, shared, values } = await started(['1:a', '2:a', '1:b', '3:c']);
+    const last = shared.get('4:d');
+    await setImmediate();
+    expect(transactions.sent).toEqual(['1:a 2:a 3:c']);
+    await transactions.end();
+    expect(transactions.sent).toEqual(['1:a 2:a 3:c', '1:b 4:d']);
+    await transactions.end();
+    expect([await values, await last]).toEqual([['1:a', '2:a', '1:b', '3:c'], '4:d']);
+  });
+
+  it('leaves out what is locked, for which one transaction at a time waits, and which delays nothing else', async () => {
+    const { transactions, shared, values } = await started(['1:a', '2:b', '3:c', '4:b'], 'b');
+    await transactions.end();
+    expect(transactions.sent).toEqual(['1:a 2:b 3:c 4:b', '2:b 4:b']);
+    const later = [shared.get('5:b'), shared.get('6:a')];
+    await setImmediate();
+    await transactions.end(1);
+    expect(transactions.sent).toEqual(['1:a 2:b 3:c 4:b', '2:b 4:b', '5:b 6:a']);
+    expect(await later[1]).toBe('6:a');
+    await transactions.end();
+    expect(await values).toEqual(['1:a', '2:b', '3:c', '4:b']);
+    expect(transactions.sent.at(-1)).toBe('5:b');
+    await transactions.end();
+    expect(await later[0]).toBe('5:b');
+  });
+
+  it('refuses what has waited for too long behind a lock', async () => {
+    const { transactions, values } = await started(['1:a', '2:a'], 'a', 1);
+    await transactions.end();
+    await transactions.end(1);
+    const now = performance.now();
+    const clock = jest.spyOn(performance, 'now').mockReturnValue(now + 3500);
+    const settled = Promise.allSettled([values]);
+    await transactions.end();
+    expect(await settled).toMatchObject([{ reason: { code: 'unavailable' } }]);
+    clock.mockRestore();
+    expect(transactions.sent).toEqual(['1:a', '1:a', '2:a']);
+  });
+
+  it('has a maximum of use cases, those that came first', async () => {
+    const keys = Array.from({ length: 5 }, (_, at) => `${at}:a`);
+    const { transactions, values } = await started(keys, undefined, 2);
+    for (let transaction = 0; transaction < 3; transaction++) await transactions.end();
+    expect(transactions.sent).toEqual(['0:a 1:a', '2:a 3:a', '4:a']);
     expect(await values).toEqual(keys);
   });
 });
