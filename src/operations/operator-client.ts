@@ -29,10 +29,9 @@ const ROUTE_PARAMS = new RouteParamsFactory();
 
 /** Nest hands over the arguments of a call that is not HTTP as a list. */
 const PARAMS: ParamsFactory = {
-  exchangeKeyForValue: (type, data, [req, res]: [object, object]) =>
-    ROUTE_PARAMS.exchangeKeyForValue<object, object, unknown>(type as RouteParamtypes, String(data), {
-      ...{ req, res, next: () => undefined },
-    }),
+  exchangeKeyForValue(type: RouteParamtypes, data: string, [req, res]: [object, object]) {
+    return ROUTE_PARAMS.exchangeKeyForValue<object, object, unknown>(type, data, { req, res, next: () => undefined });
+  },
 };
 
 /** No operation of a command has a deadline. This is the longest time that a timer takes. */
