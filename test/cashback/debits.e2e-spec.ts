@@ -87,16 +87,6 @@ describe('POST /debits', () => {
     expect((await merchant.wallet(unknown)).id).toBeNull();
   });
 
-  it('beside a debt nothing can be debited', async () => {
-    const document = aDocument();
-    const order = await merchant.completed({ document, total: '400.00' });
-    await service.clock.advance({ days: 9 });
-    await merchant.completed({ document, total: '100.00', payment_methods: [] }, { redeem: '20.00' });
-    await merchant.refund(order, '400.00');
-    expect((await merchant.wallet(document)).debt).not.toBe('0.00');
-    await merchant.debit({ document, amount: '0.01' }).refused(422, 'debit_exceeds_balance', { maximum: '0.00' });
-  });
-
   it('a repeated debit returns the debit in its current state, also after an erasure, and different content 409', async () => {
     const document = await merchant.customerWith('50.00');
     const body = {
@@ -208,68 +198,6 @@ describe('POST /debits/{id}/void', () => {
       .filter(({ type }) => type === 'cashback.debit_voided')
       .slice(-1);
     expect(event!.data).toMatchObject({ amount: '35.00', debit: { id: debit.id }, wallet: { available: '30.00' } });
-  });
-
-  it('what has expired meanwhile stays expired, and the answer says how much', async () => {
-    const document = await aCustomer();
-    const debit = await merchant.debit({ document, amount: '35.00' });
-    await service.clock.advance({ days: 6 });
-    expect(await merchant.voidDebit(debit)).toMatchObject({ restored: '20.00', not_restored: '15.00' });
-    expect((await merchant.wallet(document)).available).toBe('20.00');
-  });
-
-  it('what a void restores repays a debt first', async () => {
-    const document = aDocument();
-    const order = await merchant.completed({ document, total: '400.00' });
-    await service.clock.advance({ days: 9 });
-    await merchant.credit(document, '8.00', { expiresAt: service.clock.inDays(30) });
-    const debit = await merchant.debit({ document, amount: '8.00', store: 'X' });
-    await merchant.completed({ document, total: '100.00' }, { redeem: '20.00' });
-    await merchant.refund(order, '400.00');
-    expect(await merchant.wallet(document)).toMatchObject({ debt: '16.00' });
-    await merchant.voidDebit(debit);
-    expect((await merchant.movements(document)).slice(-3)).toEqual(['debit 8.00', 'take_back -8.00', 'repay -8.00']);
-    expect(await merchant.wallet(document)).toMatchObject({ available: '0.00', debt: '8.00' });
-  });
-
-  it('a refund takes nothing twice that a debit took of the cashback of its order, and the void then gives nothing twice', async () => {
-    const document = aDocument();
-    const order = await merchant.completed({ document, total: '200.00' });
-    const debit = await merchant.debit({ document, amount: '6.00' });
-    expect(await merchant.quoteRefund(order, '200.00')).toMatchObject({ cashback_taken_back: '4.00' });
-    const refund = await merchant.refund(order, '200.00');
-    expect(refund.cashback_taken_back).toBe('4.00');
-    expect(await merchant.wallet(document)).toMatchObject({ pending: '0.00', debt: '0.00' });
-    expect(await merchant.voidDebit(debit)).toMatchObject({ restored: '0.00', not_restored: '6.00' });
-    // Only once the refund is undone, the debit is the one that took it.
-    await merchant.voidRefund(refund);
-    expect(await merchant.voidDebit(debit).changed()).toMatchObject({ restored: '6.00', not_restored: '0.00' });
-    expect(await merchant.wallet(document)).toMatchObject({ pending: '10.00', debt: '0.00' });
-  });
-
-  it('a debit before a correction of the customer counts in not_moved, and its void gives nothing back', async () => {
-    const [document, other] = [aDocument(), aDocument()];
-    const order = await merchant.completed({ document, total: '200.00' });
-    const debit = await merchant.debit({ document, amount: '6.00' });
-    expect(await merchant.changeCustomer(order, other)).toMatchObject({ moved: '4.00', not_moved: '6.00' });
-    expect(await merchant.voidDebit(debit)).toMatchObject({ restored: '0.00', not_restored: '6.00' });
-    expect(await merchant.refund(order, '200.00')).toMatchObject({ cashback_taken_back: '4.00' });
-    expect(await merchant.wallet(other)).toMatchObject({ pending: '0.00', debt: '0.00' });
-  });
-
-  it('a void after a correction of the customer restores what the correction did not leave behind', async () => {
-    const shop = await aMerchant(service, { releaseDays: 0, redeemShareBps: 10_000, earnMinimumTotalCents: 20_000 });
-    const document = aDocument();
-    const order = await shop.completed({ document, total: '200.00' });
-    const spending = await shop.completed({ document, total: '100.00' }, { redeem: '8.00' });
-    await shop.grant({ document, amount: '10.00' });
-    // 2.00 are left of its own cashback, and 3.00 come from the grant.
-    expect(await shop.refund(order, '100.00')).toMatchObject({ cashback_taken_back: '5.00' });
-    await shop.refund(spending, '100.00');
-    const debit = await shop.debit({ document, amount: '4.00', take: 'available' });
-    expect(await shop.changeCustomer(order, aDocument())).toMatchObject({ moved: '4.00', not_moved: '1.00' });
-    expect(await shop.voidDebit(debit)).toMatchObject({ restored: '3.00', not_restored: '1.00' });
-    await shop.voidDebit(debit).replayed();
   });
 
   it('voids at the same time restore once', async () => {

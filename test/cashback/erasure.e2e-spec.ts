@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { DataSource } from 'typeorm';
-import { GrantsService } from '../../src/cashback/grants.service.js';
 import { WalletStore } from '../../src/cashback/wallet.store.js';
 import { DomainEvents } from '../../src/platform/values/domain-event.js';
 import { UnitOfWork } from '../../src/platform/database/unit-of-work.js';
@@ -76,15 +75,6 @@ describe('erasing a customer', () => {
     const document = await merchant.customerWith('80.00');
     await erasure.erase(merchant.id, document);
     expect(await erasure.erase(merchant.id, document)).toMatchObject({ orders: 0, wallets: 0 });
-  });
-
-  it('erasing a customer removes the reasons of its grants', async () => {
-    const document = aDocument();
-    const reason = `Sorry, ${document}`;
-    await service.app.get(GrantsService).grant(merchant.id, { document, amountCents: 100, reason });
-    expect(await placesOf(reason)).toEqual(['cashback_credits.reason']);
-    await erasure.erase(merchant.id, document);
-    expect(await placesOf(document)).toEqual([]);
   });
 
   describe('an order that is sent again after its customer was erased', () => {

@@ -3,7 +3,7 @@ import { atOnce } from '../support/client.js';
 import { eventsOf } from '../support/events.js';
 import { changesAmong, expectInvariants } from '../support/expectations.js';
 import { aDocument, aMerchant, aUser } from '../support/factories.js';
-import { aCart, type Customer, type Wallet } from '../support/shop.js';
+import { type Customer, type Wallet } from '../support/shop.js';
 import { useService } from '../support/use-service.js';
 
 const { service, merchant } = useService();
@@ -67,47 +67,6 @@ describe('PUT /wallets/{id}/freeze', () => {
     expect(await merchant.wallet(document)).toMatchObject({ available: '80.00', pending: '7.50' });
   });
 
-  it('what an order holds already can be kept, lowered, captured or released', async () => {
-    const order = await merchant.orderThatHolds('20.00');
-    const wallet = await merchant.wallet(order.document);
-    await merchant.freeze(wallet);
-    const held = await merchant.order(order);
-    expect(held.cashback.to_redeem).toMatchObject({ maximum: '20.00', limited_by: 'frozen', held: '20.00' });
-    await merchant.hold(order, '20.00').replayed();
-    await merchant.hold(order, '20.01').refused(422, 'redemption_exceeds_maximum', { maximum: '20.00' });
-    await merchant.hold(order, '15.00');
-    await merchant.hold(order, '16.00').refused(422, 'redemption_exceeds_maximum', { maximum: '15.00' });
-    const amended = await merchant.amend(order, { ...aCart('20.00'), redeem: 'maximum' });
-    expect(amended.cashback.to_redeem).toMatchObject({ held: '10.00', maximum: '10.00', limited_by: 'frozen' });
-    expect(await merchant.complete(order)).toMatchObject({ cashback: { to_redeem: { redeemed: '10.00' } } });
-    const other = await merchant.orderThatHolds('20.00');
-    await merchant.freeze(await merchant.wallet(other.document));
-    await merchant.cancel(other);
-    expect(await merchant.wallet(other.document)).toMatchObject({ available: '80.00', held: '0.00' });
-  });
-
-  it('what an expired order held cannot be redeemed of a frozen wallet', async () => {
-    const order = await merchant.orderThatHolds('20.00');
-    await merchant.freeze(await merchant.wallet(order.document));
-    await service.clock.advance({ minutes: 31 });
-    await merchant
-      .complete(order, { redeem: '20.00' })
-      .refused(409, 'redemption_no_longer_available', { maximum: '0.00', limited_by: 'frozen' });
-    expect(await merchant.complete(order, { redeem: '0.00' })).toMatchObject({ status: 'completed' });
-  });
-
-  it('a frozen wallet earns, is granted, gets returns back, and can be debited', async () => {
-    const document = await merchant.customerWith('30.00');
-    const order = await merchant.completed({ document }, { redeem: '20.00' });
-    await merchant.freeze(await merchant.wallet(document));
-    await merchant.grant({ document, amount: '5.00' });
-    await merchant.refund(order, '150.00');
-    expect(await merchant.wallet(document)).toMatchObject({ available: '35.00', pending: '0.00' });
-    await merchant.voidDebit(await merchant.debit({ document, amount: '35.00' }));
-    await merchant.sell({ document });
-    expect(await merchant.wallet(document)).toMatchObject({ available: '35.00', pending: '7.50', frozen: true });
-  });
-
   it('an order keeps its customer while the wallet is frozen, and can be corrected to a frozen one', async () => {
     const order = await merchant.completed();
     const wallet = await merchant.wallet(order.document);
@@ -117,16 +76,6 @@ describe('PUT /wallets/{id}/freeze', () => {
     const other = await aFrozenCustomer();
     const free = await merchant.completed();
     expect(await merchant.changeCustomer(free, other.document)).toMatchObject({ moved: '7.50' });
-  });
-
-  it('a minimum total and a smaller share come before the freeze', async () => {
-    const shop = await aMerchant(service, { redeemMinimumTotalCents: 5000, redeemMinimumCents: 500 });
-    const document = await shop.customerWith('80.00');
-    await shop.freeze(await shop.wallet(document));
-    const limits = async (total: string): Promise<object> =>
-      (await shop.quote({ document, total })).cashback.to_redeem!;
-    expect(await limits('49.99')).toMatchObject({ maximum: '0.00', limited_by: 'minimum_total' });
-    expect(await limits('50.00')).toMatchObject({ maximum: '0.00', limited_by: 'frozen' });
   });
 
   it('to freeze needs the permission customers, a reason, and a wallet of the merchant', async () => {

@@ -47,13 +47,6 @@ describe('GET /grants', () => {
     expect(await shop.all<Grant>('/grants?limit=2')).toEqual(expected);
   });
 
-  it('GET /grants counts nothing of what has expired, also before it is written off', async () => {
-    const shop = await aMerchant(service);
-    await shop.credit(aDocument(), '5.00', { expiresAt: service.clock.inMinutes(1) });
-    service.clock.skip(120_000);
-    expect((await list(shop)).data).toMatchObject([{ amount: '5.00', remaining: '0.00' }]);
-  });
-
   it('GET /grants includes created_from and excludes created_to, to the millisecond', async () => {
     const shop = await aMerchant(service);
     const grants = await grantsOf(shop, 4);

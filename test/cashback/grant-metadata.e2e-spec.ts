@@ -1,9 +1,8 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { GrantsService } from '../../src/cashback/grants.service.js';
-import { createDataSource } from '../../src/schema.js';
 import { atOnce } from '../support/client.js';
 import { expectInvariants, expectProblem, pointersOf } from '../support/expectations.js';
-import { aDocument, aMerchant } from '../support/factories.js';
+import { aDocument } from '../support/factories.js';
 import { useService } from '../support/use-service.js';
 import { rowsOf } from '../support/wallets.js';
 
@@ -32,15 +31,6 @@ describe('the metadata of a grant', () => {
     expect((await merchant.voidGrant(body)).metadata).toEqual(METADATA);
   });
 
-  it('a grant without metadata, with null and with {} is the same grant with the metadata {}', async () => {
-    const content = aGrant();
-    const { body } = await merchant.client.post('/grants', content);
-    expect(body.metadata).toEqual({});
-    for (const metadata of [null, {}])
-      expect(await merchant.client.post('/grants', { ...content, metadata })).toMatchObject({ status: 201, body });
-    expect(await merchant.movements(content.document)).toEqual(['grant 5.00']);
-  });
-
   it.each([
     [undefined, ['/metadata/campaign', '/metadata/till']],
     [{ ...METADATA, till: '4' }, ['/metadata/till']],
@@ -59,17 +49,6 @@ describe('the metadata of a grant', () => {
     },
   );
 
-  it.each([['a text'], [{ till: 3 }], [{ 'till 3': 'x' }]])(
-    'POST /grants returns 400 and grants nothing when the metadata is %j',
-    async (metadata) => {
-      const content = aGrant({ metadata });
-      const answer = await merchant.client.post('/grants', content);
-      expectProblem(answer, 400, 'validation_failed');
-      expect(pointersOf(answer)).toEqual(['/metadata']);
-      expect((await merchant.wallet(content.document)).id).toBeNull();
-    },
-  );
-
   it('only one of 20 concurrent POST /grants requests with different metadata grants cashback', async () => {
     const content = aGrant();
     const answers = await atOnce(20, (at) =>
@@ -79,13 +58,6 @@ describe('the metadata of a grant', () => {
     expect(others).toEqual([]);
     expect(await merchant.readGrant(won!.body)).toEqual(won!.body);
     expect(await merchant.movements(content.document)).toEqual(['grant 5.00']);
-  });
-
-  it('POST /grants grants separately for another merchant with other metadata', async () => {
-    const [content, other] = [aGrant({ metadata: METADATA }), await aMerchant(service)];
-    await merchant.client.post('/grants', content);
-    const { status, body } = await other.client.post('/grants', { ...content, metadata: { till: '4' } });
-    expect({ status, metadata: body.metadata }).toEqual({ status: 201, metadata: { till: '4' } });
   });
 
   it("erasing a customer erases the metadata of all its grants, and leaves other customers' alone", async () => {
@@ -106,21 +78,5 @@ describe('the metadata of a grant', () => {
     expect(await merchant.readGrant(kept)).toEqual(kept);
     expect(await rowsOf(service, "SELECT id FROM cashback_credits WHERE reason = 'Sorry'")).toEqual([]);
     expect((await merchant.client.post('/grants', content)).body).toMatchObject({ id: body.id, document: pseudonym });
-  });
-
-  it("erasing a customer does not wait for another customer's grant", async () => {
-    const [content, others] = [aGrant({ metadata: METADATA }), aGrant({ metadata: METADATA })];
-    await merchant.client.post('/grants', content);
-    const { body } = await merchant.client.post('/grants', others);
-    const own = await createDataSource(service.databaseUrl).initialize();
-    try {
-      const erased = await own.transaction(async (manager) => {
-        await manager.query('SELECT credit_id FROM cashback_grants WHERE credit_id = ? FOR UPDATE', [body.id]);
-        return merchant.erase(content.document);
-      });
-      expect(erased).toMatchObject({ wallets: 1 });
-    } finally {
-      await own.destroy();
-    }
   });
 });

@@ -102,19 +102,6 @@ describe('POST /grants', () => {
     });
   });
 
-  it('POST /grants pays a debt first', async () => {
-    const shop = await aMerchant(service, { releaseDays: 0 });
-    const document = aDocument();
-    const earned = await shop.completed({ document });
-    await shop.completed({ document, total: '15.00' }, { redeem: '7.50' });
-    await shop.refund(earned, '150.00');
-    const { debt } = await shop.wallet(document);
-    expect(Number(debt)).toBeGreaterThan(0);
-    const { body } = await create({ document }, shop);
-    expect(Number(body.remaining)).toBeCloseTo(80 - Number(debt), 2);
-    expect((await shop.wallet(document)).debt).toBe('0.00');
-  });
-
   it.each([
     [{}, ['/amount', '/document', '/external_id']],
     [{ amount: '0.00' }, ['/amount']],
@@ -162,14 +149,6 @@ describe('a repeated POST /grants', () => {
       expect(again.headers.get('location')).toBe(`/grants/${body.id}`);
     }
     expect(await merchant.movements(content.document)).toEqual(['grant 80.00']);
-  });
-
-  it('a repeated POST /grants still replays after its last day has passed', async () => {
-    const content = aGrant({ available_on: dayIn(0), expires_on: dayIn(0) });
-    const { body } = await merchant.client.post('/grants', content);
-    await service.clock.advance({ minutes: 3 * 24 * 60 });
-    const again = await merchant.client.post('/grants', content);
-    expect(again).toMatchObject({ status: 201, body: { id: body.id, remaining: '0.00', expires_on: body.expires_on } });
   });
 
   it.each(['reason', 'available_on', 'expires_on'])(
@@ -225,18 +204,6 @@ describe('a repeated POST /grants', () => {
     for (const answer of answers.filter(({ status }) => status !== 201))
       expectProblem(answer, 409, 'external_id_conflict');
     expect(await merchant.movements(content.document)).toEqual([`grant ${won!.body.amount}`]);
-  });
-
-  it('POST /grants grants separately for another merchant with the same external_id', async () => {
-    const content = aGrant();
-    const other = await aMerchant(service);
-    const [mine, theirs] = [
-      await merchant.client.post('/grants', content),
-      await other.client.post('/grants', content),
-    ];
-    expect([mine.status, theirs.status]).toEqual([201, 201]);
-    expect(theirs.body.id).not.toBe(mine.body.id);
-    expectCreation(theirs);
   });
 
   it('POST /grants replays the grant of an erased customer with the pseudonym and without the reason', async () => {
@@ -405,27 +372,6 @@ describe('POST /grants/{id}/void', () => {
     expect(await merchant.movements(body.document)).toEqual(['grant 80.00', 'void -80.00']);
   });
 
-  it('POST /grants/{id}/void takes back a grant that is still pending and leaves other credits alone', async () => {
-    const document = await merchant.customerWith('5.00');
-    const { body } = await create({ document, available_on: dayIn(3) });
-    expect((await voidGrant(body.id)).body).toMatchObject({ voided: '80.00', remaining: '0.00' });
-    expect(await merchant.wallet(document)).toMatchObject({ available: '5.00', pending: '0.00' });
-  });
-
-  it('POST /grants/{id}/void leaves what was redeemed, and a refund returns it to the customer', async () => {
-    const { body } = await create();
-    const document = body.document;
-    const order = await merchant.completed({ document }, { redeem: '30.00' });
-    expect((await voidGrant(body.id)).body).toMatchObject({ voided: '50.00', remaining: '0.00' });
-    expect(await merchant.wallet(document)).toMatchObject({ available: '0.00', debt: '0.00' });
-    await merchant.refund(order, '150.00');
-    expect(await merchant.wallet(document)).toMatchObject({ available: '30.00' });
-    expect(await merchant.readGrant(body)).toMatchObject({
-      voided: '50.00',
-      remaining: '30.00',
-    });
-  });
-
   it('POST /grants/{id}/void leaves what an order holds, and takes it back when it is repeated after the release', async () => {
     const { body } = await create();
     const document = body.document;
@@ -440,24 +386,6 @@ describe('POST /grants/{id}/void', () => {
     expect(await merchant.voidGrant(body).replayed()).toEqual(rest);
     expect(await merchant.wallet(document)).toMatchObject({ available: '0.00', held: '0.00' });
     expect(await merchant.movements(document)).toEqual(['grant 80.00', 'void -50.00', 'void -30.00']);
-  });
-
-  it('POST /grants/{id}/void lets an order that holds cashback of the grant complete with it', async () => {
-    const { body } = await create();
-    const order = await aHold(body.document, '30.00');
-    await voidGrant(body.id);
-    const completed = await merchant.complete(order).answer;
-    expect(completed).toMatchObject({ status: 200, body: { cashback: { to_redeem: { redeemed: '30.00' } } } });
-    expect((await voidGrant(body.id)).body.voided).toBe('50.00');
-  });
-
-  it('POST /grants/{id}/void of an expired grant takes back nothing', async () => {
-    const { body } = await create({ expires_on: dayIn(0) });
-    await service.clock.advance({ minutes: 25 * 60 });
-    const voided = await merchant.voidGrant(body).changed();
-    expect(voided).toMatchObject({ voided: '0.00', remaining: '0.00', voided_at: expect.stringMatching(/Z$/) });
-    expect(await merchant.voidGrant(body).replayed()).toEqual(voided);
-    expect(await merchant.movements(body.document)).toEqual(['grant 80.00', 'expire -80.00']);
   });
 
   it('POST /grants/{id}/void works for the grant of an erased customer', async () => {

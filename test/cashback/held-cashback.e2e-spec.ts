@@ -2,12 +2,12 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { CreditExpiryService } from '../../src/cashback/credit-expiry.service.js';
 import { type Answer, atOnce } from '../support/client.js';
 import { FrozenClock } from '../support/clock.js';
-import { expectInvariants, expectProblem } from '../support/expectations.js';
-import { aCompletedOrder, aCreatedOrder, aDocument, anOrder, grant } from '../support/factories.js';
+import { expectInvariants } from '../support/expectations.js';
+import { aCreatedOrder, aDocument, anOrder, grant } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
 import type { Order, Wallet } from '../support/shop.js';
 import { useService } from '../support/use-service.js';
-import { movementsOf, rowsOf, statementOf, walletOf } from '../support/wallets.js';
+import { movementsOf, rowsOf, statementOf } from '../support/wallets.js';
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
@@ -61,45 +61,6 @@ async function credits(): Promise<[remaining: number, held: number][]> {
 }
 
 describe('what an order holds of a credit that expires meanwhile', () => {
-  it('an order that is cancelled after its credit has expired lets what it held expire, once', async () => {
-    await credit('20.00', tonight);
-    const order = await anOrderHolding('20.00');
-    skipTo(tonight);
-    expect(await wallet()).toMatchObject({ available: '0.00', held: '20.00', next_expiry: null });
-    const { body } = await cancel(order);
-    expect(body).toMatchObject({ status: 'cancelled', cashback: { to_redeem: { held: '0.00', available: '0.00' } } });
-    clock.skip(60_000);
-    expect(await cancel(order)).toMatchObject({ status: 200, body });
-    expect(await movements()).toEqual(['grant 20.00', 'expire -20.00']);
-    expect((await statementOf(merchant, document)).at(-1)).toMatchObject({
-      ...{ order_id: null, effective_at: new Date(tonight).toISOString(), created_at: body.cancelled_at },
-    });
-  });
-
-  it('an order that is completed after its credit has expired redeems what it held', async () => {
-    await credit('20.00', tonight);
-    const order = await anOrderHolding('20.00');
-    skipTo(tonight);
-    await clock.sweep();
-    const { status, body } = await complete(order);
-    expect({ status, ...body.cashback.to_redeem }).toMatchObject({ status: 200, redeemed: '20.00', held: '0.00' });
-    expect(await complete(order)).toMatchObject({ status: 200, body });
-    expect(await movements()).toEqual(['grant 20.00', 'redeem -20.00']);
-  });
-
-  it('an order that is completed after it and its credit have expired can no longer redeem', async () => {
-    await credit('20.00', tonight);
-    const order = await anOrderHolding('20.00', tonight + HOUR_MS);
-    skipTo(tonight + HOUR_MS);
-    for (const _attempt of ['first', 'second']) {
-      const answer = await complete(order, '20.00');
-      expectProblem(answer, 409, 'redemption_no_longer_available');
-      expect(answer.body).toMatchObject({ maximum: '0.00', limited_by: 'balance' });
-    }
-    expect((await complete(order, '0.00')).status).toBe(200);
-    expect(await movements()).toEqual(['grant 20.00', 'expire -20.00']);
-  });
-
   it('a hold that is lowered keeps what expires first, and releases the rest, once', async () => {
     await credit('20.00', tonight);
     await credit('10.00', tonight + 30 * DAY_MS);
@@ -122,36 +83,6 @@ describe('what an order holds of a credit that expires meanwhile', () => {
     expect(await movements()).toEqual(['grant 20.00', 'grant 10.00', 'expire -5.00']);
     const holds = 'SELECT amount_cents FROM cashback_holds WHERE order_id = ?';
     expect((await rowsOf(service, holds, [order.id])).map((row) => Number(row.amount_cents))).toEqual([1500]);
-  });
-
-  it('a hold that is raised takes what is available, and nothing else of the expired credit', async () => {
-    await credit('20.00', tonight);
-    await credit('5.00', tonight + 30 * DAY_MS);
-    const order = await anOrderHolding('12.00');
-    skipTo(tonight);
-    const refused = await hold(order, '17.01');
-    expectProblem(refused, 422, 'redemption_exceeds_maximum');
-    expect(refused.body).toMatchObject({ maximum: '17.00', limited_by: 'balance' });
-    expect((await hold(order, '17.00')).body.cashback.to_redeem).toMatchObject({ held: '17.00', available: '0.00' });
-    await clock.sweep();
-    expect(await credits()).toEqual([
-      [1200, 1200],
-      [500, 500],
-    ]);
-    expect((await complete(order)).body.cashback.to_redeem.redeemed).toBe('17.00');
-    expect(await movements()).toEqual(['grant 20.00', 'grant 5.00', 'expire -8.00', 'redeem -12.00', 'redeem -5.00']);
-  });
-
-  it('a hold can be moved to a later expires_at after its credit has expired, and keeps what it holds', async () => {
-    await credit('20.00', tonight);
-    const order = await anOrderHolding('20.00');
-    skipTo(tonight + HOUR_MS);
-    const later = new Date(clock.ms + 5 * DAY_MS).toISOString();
-    expect((await hold(order, '20.00', later)).body).toMatchObject({
-      ...{ expires_at: later, version: 3, cashback: { to_redeem: { held: '20.00' } } },
-    });
-    await clock.advance({ days: 4 });
-    expect((await complete(order)).body.cashback.to_redeem.redeemed).toBe('20.00');
   });
 
   const amended = (order: Order): Promise<Answer> => {
@@ -216,36 +147,6 @@ describe('what a hold takes', () => {
     expect((await complete(order)).status).toBe(200);
     expect((await movements()).slice(4)).toEqual(['redeem -5.00', 'redeem -10.00', 'redeem -2.00']);
   });
-
-  it('expiry, voids and what refunds take back leave what is held of a credit', async () => {
-    const shop = await aLongLivedMerchant(service, { releaseDays: 0, redeemShareBps: 10_000, validityDays: 1 });
-    const earning = await aCompletedOrder(shop, { document, total: '400.00' });
-    const holding = async (amount: string): Promise<Order> => {
-      const expires_at = new Date(clock.ms + 5 * DAY_MS).toISOString();
-      const order = await aCreatedOrder(shop, { document, total: '100.00', eligible_total: amount, expires_at });
-      expect((await shop.client.put(`/orders/${order.id}/redemption`, { amount })).status).toBe(200);
-      return order;
-    };
-    const first = await holding('6.00');
-    const refunded = { external_id: 'DEV-1', amount: '320.00' };
-    expect((await shop.client.post(`/orders/${earning.id}/refunds`, refunded)).body.cashback_taken_back).toBe('16.00');
-    expect(await walletOf(shop, document)).toMatchObject({ available: '0.00', held: '6.00', debt: '0.00' });
-
-    const given = { external_id: `G-${document}`, document, amount: '12.00' };
-    const { body: granted } = await shop.client.post('/grants', given);
-    const second = await holding('7.00');
-    expect((await shop.client.post(`/grants/${granted.id}/void`)).body).toMatchObject({
-      ...{ voided: '5.00', remaining: '7.00', held: '7.00' },
-    });
-    await clock.advance({ days: 2 });
-    expect(await walletOf(shop, document)).toMatchObject({ available: '0.00', held: '13.00', debt: '0.00' });
-    expect((await shop.complete(first)).cashback.to_redeem.redeemed).toBe('6.00');
-    expect((await shop.complete(second)).cashback.to_redeem.redeemed).toBe('7.00');
-    expect(await walletOf(shop, document)).toMatchObject({ held: '0.00', debt: '2.00' });
-    expect(await movementsOf(shop, document)).toEqual([
-      ...['earn 20.00', 'take_back -14.00', 'grant 12.00', 'void -5.00', 'redeem -6.00', 'debt 2.00', 'redeem -7.00'],
-    ]);
-  });
 });
 
 describe('an order that expires around the expiry of its credit', () => {
@@ -283,47 +184,6 @@ describe('an order that expires around the expiry of its credit', () => {
     },
   );
 
-  it.each(sweeps)(
-    'an order that ends before its credit expires repays a debt, if the sweep comes %s',
-    async (_, wait) => {
-      const order = await anOrderOfADebtor(tonight - 100);
-      skipTo(tonight - 100);
-      await wait();
-      await clock.sweep();
-      skipTo(Math.max(tonight, clock.ms));
-      await clock.sweep();
-      expect(await wallet()).toMatchObject({ available: '0.00', held: '0.00', debt: '0.00' });
-      expect((await lines()).slice(-3)).toEqual([
-        ...['take_back -6.00', 'repay -6.00', `expire -14.00 at ${new Date(tonight).toISOString()}`],
-      ]);
-      expect((await merchant.client.get(`/orders/${order.id}`)).body.status).toBe('expired');
-    },
-  );
-
-  it.each(sweeps)(
-    'an order that ends when its credit expires repays nothing, if the sweep comes %s',
-    async (_, wait) => {
-      await anOrderOfADebtor(tonight);
-      skipTo(tonight - 100);
-      await wait();
-      await clock.sweep();
-      skipTo(Math.max(tonight, clock.ms));
-      await clock.sweep();
-      expect(await wallet()).toMatchObject({ available: '0.00', held: '0.00', debt: '6.00' });
-      expect((await lines()).at(-1)).toBe(`expire -20.00 at ${new Date(tonight).toISOString()}`);
-    },
-  );
-
-  it('an operation on the order does what the sweep would have done', async () => {
-    const order = await anOrderOfADebtor(tonight - 100);
-    skipTo(tonight + 3 * DAY_MS);
-    expect((await cancel(order)).body).toMatchObject({ status: 'cancelled', version: 4 });
-    expect(await wallet()).toMatchObject({ available: '0.00', held: '0.00', debt: '0.00' });
-    expect((await lines()).slice(-3)).toEqual([
-      ...['take_back -6.00', 'repay -6.00', `expire -14.00 at ${new Date(tonight).toISOString()}`],
-    ]);
-  });
-
   it('the result is the same whether credits or orders are swept first', async () => {
     await credit('30.00', tonight);
     await anOrderHolding('20.00', tonight - 100);
@@ -345,18 +205,4 @@ describe('an order that expires around the expiry of its credit', () => {
     ]);
     expect(await wallet()).toMatchObject({ available: '0.00', held: '0.00' });
   });
-
-  /** An order that holds 20.00 of a customer with a debt of 6.00 and no other cashback. */
-  async function anOrderOfADebtor(until: number): Promise<Order> {
-    const earning = await aCompletedOrder(merchant, {
-      ...{ document, total: '100.00', payment_methods: [{ id: 'bonus', amount: '100.00' }] },
-    });
-    await aCompletedOrder(merchant, { document, total: '100.00' }, { redeem: '6.00' });
-    await credit('20.00', tonight);
-    const order = await anOrderHolding('20.00', until);
-    const refund = { external_id: 'DEV-1', amount: '100.00' };
-    expect((await merchant.client.post(`/orders/${earning.id}/refunds`, refund)).status).toBe(201);
-    expect(await wallet()).toMatchObject({ available: '0.00', held: '20.00', debt: '6.00' });
-    return order;
-  }
 });

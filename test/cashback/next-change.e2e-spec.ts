@@ -86,25 +86,4 @@ describe('the available balance between the dates that change it', () => {
     await merchant.complete(order);
     expect(await changesAfter(start)).toBe(8);
   });
-
-  it('what an expired order held is available in the next order', async () => {
-    await grantFor('50.00', 0, 10);
-    const order = await merchant.create({ document });
-    await merchant.hold(order, '20.00');
-    await service.clock.advance({ minutes: 29 });
-    expect(await available()).toBe('30.00');
-    await service.clock.advance({ minutes: 1 });
-    expect(await available()).toBe('50.00');
-  });
-
-  it('no date changes the balance of a wallet without open credits and holds', async () => {
-    merchant = await aLongLivedMerchant(service, { earnRateBps: 0 });
-    await grantFor('50.00', 0, 10);
-    await merchant.completed({ document, total: '100.00' }, { redeem: '50.00' });
-    expect(await changesAfter(service.clock.now())).toBe('never');
-    await service.clock.advance({ days: 400 });
-    expect(await available()).toBe('0.00');
-    await grantFor('1.00', 0, 1);
-    expect(await available()).toBe('1.00');
-  });
 });

@@ -2,8 +2,8 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Answer, atOnce } from '../support/client.js';
 import { FrozenClock } from '../support/clock.js';
 import { localDate, startOfDayAfter } from '../support/days.js';
-import { expectInvariants, expectProblem } from '../support/expectations.js';
-import { aCompletedOrder, aCreatedOrder, aDocument, grant, type TestMerchant } from '../support/factories.js';
+import { expectInvariants } from '../support/expectations.js';
+import { aCompletedOrder, aDocument, grant, type TestMerchant } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
 import type { Credit, Grant, Members, Order, Refund, Wallet } from '../support/shop.js';
 import { useService } from '../support/use-service.js';
@@ -148,20 +148,6 @@ describe('what a refund returns', () => {
     },
   );
 
-  it('refunds at the end of a day and at the beginning of the next day return for different days', async () => {
-    await credit('10.00', clock.ms + DAY_MS);
-    const order = await completed('10.00');
-    const midnight = startOfDayAfter(clock.ms, 2, ZONE);
-    await clock.advance({ ms: midnight - 1 - clock.ms });
-    await refunded(order, '50.00');
-    await clock.advance({ ms: 1 });
-    await refunded(order, '50.00');
-    expect((await listed()).map(({ amount, expires_at }) => [amount, expires_at])).toEqual([
-      ['5.00', iso(startOfDayAfter(midnight, 7, ZONE))],
-      ['5.00', iso(startOfDayAfter(midnight, 8, ZONE))],
-    ]);
-  });
-
   it('the days of a refund are those of the order, also if the time zone of the merchant has changed since', async () => {
     await credit('10.00', clock.ms + DAY_MS);
     merchant = await aShop('Pacific/Kiritimati');
@@ -177,18 +163,6 @@ describe('what a refund returns', () => {
     expect((await wallet()).next_expiry!.at).toBe(iso(endOfSevenDays('Pacific/Kiritimati')));
   });
 
-  it('a repeated refund returns nothing more, and a refused one nothing', async () => {
-    await credit('10.00', clock.ms + DAY_MS);
-    const order = await completed('10.00');
-    const first = await refund(order, '60.00', 'DEV-A');
-    await clock.advance({ days: 2 });
-    expect(await refund(order, '60.00', 'DEV-A')).toMatchObject({ status: 201, body: first.body });
-    expectProblem(await refund(order, '59.00', 'DEV-A'), 409, 'external_id_conflict');
-    expectProblem(await refund(order, '40.01'), 422, 'refund_exceeds_total');
-    expect(await movements()).toEqual(['grant 10.00', 'redeem -10.00', 'return 6.00']);
-    expect(await credits()).toHaveLength(2);
-  });
-
   it('refunds at once return what was redeemed exactly, each once', async () => {
     await credit('10.00', clock.ms + DAY_MS);
     await credit('5.00', clock.ms + 90 * DAY_MS);
@@ -202,70 +176,6 @@ describe('what a refund returns', () => {
     expect(new Set(made.map((row) => row.refund_id)).size).toBe(made.length);
     const returned = (await movements()).filter((line) => line.startsWith('return'));
     expect(returned.reduce((cents, line) => cents + Math.round(100 * Number(line.split(' ')[1])), 0)).toBe(1500);
-  });
-
-  it('what returned can be redeemed and returned again, and it stays the credit that it first came from', async () => {
-    await credit('10.00', clock.ms + DAY_MS);
-    for (let week = 1; week <= 3; week++) {
-      const order = await completed('10.00');
-      await clock.advance({ days: 6 });
-      await refunded(order, '100.00');
-      expect(await wallet()).toMatchObject({
-        ...{ available: '10.00', pending: '0.00', debt: '0.00', next_expiry: { at: iso(endOfSevenDays()) } },
-      });
-    }
-    const [first, ...made] = await credits();
-    expect(made.map((row) => [row.from_credit_id, Number(row.remaining_cents)])).toEqual([
-      [first!.id, 0],
-      [first!.id, 0],
-      [first!.id, 1000],
-    ]);
-    await clock.advance({ days: 8 });
-    expect(await wallet()).toMatchObject({ available: '0.00', next_expiry: null });
-    expect((await movements()).at(-1)).toBe('expire -10.00');
-  });
-
-  it('what returned is not the own cashback of the order: its expiry does not lower what is taken back', async () => {
-    await credit('10.00', clock.ms + DAY_MS);
-    const order = await completed('10.00', { payment_methods: [{ id: 'bonus', amount: '90.00' }] });
-    expect(order.cashback.to_receive.amount).toBe('9.00');
-    await clock.advance({ days: 2 });
-    expect(await refunded(order, '50.00')).toMatchObject({ cashback_returned: '5.00', cashback_taken_back: '4.50' });
-    await clock.advance({ days: 9 });
-    expect((await movements()).at(-1)).toBe('expire -5.00');
-    expect(await refunded(order, '50.00')).toMatchObject({ cashback_returned: '5.00', cashback_taken_back: '4.50' });
-    expect(await wallet()).toMatchObject({ available: '5.00', debt: '0.00' });
-  });
-
-  it('what returns repays a debt first, the earliest expiry first, and only the rest is available', async () => {
-    const earning = await completed('0.00', { payment_methods: [{ id: 'bonus', amount: '100.00' }] });
-    await completed('10.00');
-    const late = clock.ms + 60 * DAY_MS;
-    await credit('4.00', clock.ms + DAY_MS);
-    await credit('8.00', late);
-    const order = await completed('12.00');
-    expect(await refunded(earning, '100.00')).toMatchObject({ cashback_taken_back: '10.00' });
-    expect(await wallet()).toMatchObject({ available: '0.00', debt: '10.00' });
-    await clock.advance({ days: 2 });
-    await refunded(order, '100.00');
-    expect(await wallet()).toMatchObject({
-      available: '2.00',
-      debt: '0.00',
-      next_expiry: { amount: '2.00', at: iso(late) },
-    });
-    expect((await movements()).slice(-6)).toEqual([
-      ...['return 8.00', 'return 4.00', 'take_back -4.00', 'repay -4.00', 'take_back -6.00', 'repay -6.00'],
-    ]);
-  });
-
-  it('a refund takes back from what the same refund returned as a new credit', async () => {
-    await credit('10.00', clock.ms + DAY_MS);
-    const order = await completed('10.00', { payment_methods: [{ id: 'bonus', amount: '90.00' }] });
-    await completed('9.00');
-    await clock.advance({ days: 2 });
-    expect(await refunded(order, '100.00')).toMatchObject({ cashback_returned: '10.00', cashback_taken_back: '9.00' });
-    expect((await movements()).slice(-2)).toEqual(['return 10.00', 'take_back -9.00']);
-    expect(await wallet()).toMatchObject({ available: '1.00', debt: '0.00' });
   });
 });
 
@@ -299,21 +209,6 @@ describe('a void of a grant of which refunds returned a part', () => {
     expect((await movements()).filter((line) => line.startsWith('void'))).toEqual(['void -4.00', 'void -10.00']);
   });
 
-  it('a void leaves what is held of a returned amount, and takes it when it is repeated after the release', async () => {
-    const { id } = await aGrant();
-    const first = await completed('20.00');
-    await clock.advance({ days: 2 });
-    await refunded(first, '100.00');
-    const order = await aCreatedOrder(merchant, { document });
-    expect((await merchant.client.put(`/orders/${order.id}/redemption`, { amount: '12.00' })).status).toBe(200);
-    expect(await read(id)).toMatchObject({ remaining: '20.00', held: '12.00' });
-    expect((await voidOf(id)).body).toMatchObject({ voided: '8.00', remaining: '12.00', held: '12.00' });
-    expect((await merchant.client.post(`/orders/${order.id}/cancel`)).status).toBe(200);
-    expect((await wallet()).available).toBe('12.00');
-    expect((await voidOf(id)).body).toMatchObject({ voided: '20.00', remaining: '0.00', held: '0.00' });
-    expect((await wallet()).available).toBe('0.00');
-  });
-
   it('25 voids at once take what returned once', async () => {
     const { id } = await aGrant();
     const order = await completed('20.00');
@@ -323,29 +218,5 @@ describe('a void of a grant of which refunds returned a part', () => {
     expect(new Set(answers.map(({ status, body }) => JSON.stringify({ status, body }))).size).toBe(1);
     expect(answers[0]).toMatchObject({ status: 200, body: { voided: '20.00', remaining: '0.00' } });
     expect((await movements()).filter((line) => line.startsWith('void'))).toEqual(['void -20.00']);
-  });
-
-  it('what a refund returns after a void is available until the grant is voided again', async () => {
-    const { id } = await aGrant();
-    const order = await completed('20.00');
-    expect((await voidOf(id)).body).toMatchObject({ voided: '10.00', remaining: '0.00' });
-    await clock.advance({ days: 2 });
-    await refunded(order, '100.00');
-    expect(await read(id)).toMatchObject({ voided: '10.00', remaining: '20.00' });
-    expect((await wallet()).available).toBe('20.00');
-    expect((await voidOf(id)).body).toMatchObject({ voided: '30.00', remaining: '0.00' });
-    expect((await wallet()).available).toBe('0.00');
-  });
-
-  it('a grant says nothing of what returned and has expired since, before and after it is written off', async () => {
-    const { id } = await aGrant();
-    const order = await completed('20.00');
-    await clock.advance({ days: 2 });
-    await refunded(order, '100.00');
-    clock.skip(9 * DAY_MS);
-    expect(await read(id)).toMatchObject({ remaining: '0.00', voided: '0.00' });
-    await clock.sweep();
-    expect(await read(id)).toMatchObject({ remaining: '0.00', voided: '0.00' });
-    expect((await voidOf(id)).body).toMatchObject({ remaining: '0.00', voided: '0.00' });
   });
 });

@@ -1,12 +1,10 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { formatMoney, parseMoney } from '../../src/platform/values/money.js';
-import { type Answer, atOnce, sameAtOnce } from '../support/client.js';
+import { type Answer, atOnce } from '../support/client.js';
 import { eventsOf } from '../support/events.js';
 import { expectInvariants, expectProblem, pointersOf } from '../support/expectations.js';
 import { aDocument, aMerchant, anOrder } from '../support/factories.js';
-import { EXAMPLE_RATES, QUOTE_EXAMPLES } from '../support/quote-examples.js';
 import { useService } from '../support/use-service.js';
-import { aCart, type Order, type Refund } from '../support/shop.js';
+import { aCart, type Order } from '../support/shop.js';
 
 // Some tests move the clock by half an hour.
 const { service, merchant } = useService({ env: { ACCESS_TOKEN_TTL_SECONDS: '86400' } });
@@ -64,36 +62,6 @@ describe('PUT /orders/{id}', () => {
       expect(await merchant.amend(order, { ...aCart('120.00'), ...members }).replayed()).toEqual(first);
     expect(await merchant.movements(order.document)).toEqual(['grant 80.00']);
   });
-
-  it('PUT /orders/{id} quotes under the policy of the order, not under a later policy of the merchant', async () => {
-    const shop = await aMerchant(service, { earnRateBps: 1000, redeemShareBps: 2000 });
-    const order = await shop.orderWith('80.00');
-    await shop.setPolicy({ earnRateBps: 100, redeemShareBps: 10_000, orderTtlMinutes: 5 });
-    const body = await shop.amend(order, aCart('100.00'));
-    expect(body.cashback).toMatchObject({ to_redeem: { maximum: '20.00' }, to_receive: { amount: '10.00' } });
-    expect(body.expires_at).toBe(order.expires_at);
-  });
-
-  it.each(QUOTE_EXAMPLES)(
-    'an order amended to $T (eligible: $E) paid by $methods, with $R held and a balance of $B, has a maximum of $maximum ($limitedBy) and receives $receive',
-    async ({ T: total, E, methods: payment_methods, R: redeem, B: balance, policy, maximum, limitedBy, receive }) => {
-      const document = aDocument();
-      const shop = await aMerchant(service, { earnRatesByPaymentMethod: EXAMPLE_RATES, ...policy });
-      if (balance !== '0.00') await shop.credit(document, balance);
-      const created = await shop.create({ document, total: '1000.00', eligible_total: '900.00' });
-      if (redeem !== '0.00') await shop.hold(created, redeem);
-      const eligible = E === undefined ? {} : { eligible_total: E };
-      const order = await shop.amend(created, aCart(total, { payment_methods, ...eligible }));
-      expect(order.cashback.to_redeem).toMatchObject({ maximum, limited_by: limitedBy, held: redeem });
-      expect(order.cashback.to_receive.amount).toBe(receive);
-      const toPay = formatMoney(parseMoney(total) - parseMoney(redeem));
-      expect(order).toMatchObject({ eligible_total: E ?? total, amount_to_pay: toPay });
-
-      const { status, body } = await shop.complete(order).answer;
-      expect({ status, amount: body.cashback.to_receive.amount }).toEqual({ status: 200, amount: receive });
-      expect((await shop.wallet(document)).pending).toBe(receive);
-    },
-  );
 });
 
 describe('PUT /orders/{id} with what identifies the order', () => {
@@ -187,17 +155,6 @@ describe('PUT /orders/{id} with what identifies the order', () => {
 });
 
 describe('PUT /orders/{id} with a hold', () => {
-  it.each(['200.00', '100.00', '40.00'])(
-    'PUT /orders/{id} keeps a hold of 20.00 that the new total of %s allows',
-    async (total) => {
-      const order = await merchant.orderThatHolds('20.00');
-      const body = await merchant.amend(order, aCart(total));
-      expect(body.cashback.to_redeem).toMatchObject({ held: '20.00', available: '60.00' });
-      expect(body.amount_to_pay).toBe(formatMoney(parseMoney(total) - 2000));
-      expect(await merchant.movements(order.document)).toEqual(['grant 80.00']);
-    },
-  );
-
   it.each([
     ['order_share', {}, '39.98', '19.99'],
     ['order_share', { eligible_total: '0.00' }, '150.00', '0.00'],
@@ -228,17 +185,6 @@ describe('PUT /orders/{id} with a hold', () => {
     },
   );
 
-  it('PUT /orders/{id} with redeem: maximum lowers the hold to the new maximum and releases the rest', async () => {
-    const order = await merchant.orderThatHolds('75.00');
-    const body = await merchant.amend(order, aCart('100.00', { redeem: 'maximum' }));
-    expect(body.cashback).toMatchObject({
-      to_redeem: { held: '50.00', maximum: '50.00', available: '30.00' },
-      to_receive: { amount: '2.50' },
-    });
-    expect(body.amount_to_pay).toBe('50.00');
-    expect(await merchant.wallet(order.document)).toMatchObject({ available: '30.00', held: '50.00' });
-  });
-
   it('PUT /orders/{id} with redeem: maximum does not raise a hold and does not create one', async () => {
     const held = await merchant.orderThatHolds('20.00');
     const body = await merchant.amend(held, aCart('400.00', { redeem: 'maximum' }));
@@ -246,21 +192,6 @@ describe('PUT /orders/{id} with a hold', () => {
     const free = await merchant.orderWith('80.00');
     const amended = await merchant.amend(free, aCart('100.00', { redeem: 'maximum' }));
     expect(amended.cashback.to_redeem).toMatchObject({ held: '0.00', maximum: '50.00' });
-  });
-
-  it('a hold that PUT /orders/{id} lowered repays a debt with what it releases', async () => {
-    const shop = await aMerchant(service, { releaseDays: 0 });
-    const document = aDocument();
-    const earning = await shop.create({ document, total: '1000.00' });
-    await shop.complete(earning);
-    await shop.completed({ document, earn_amount: '0.00' }, { redeem: '50.00' });
-    await shop.credit(document, '50.00');
-    const order = await shop.create({ document });
-    await shop.hold(order, '50.00');
-    await shop.refund(earning, '1000.00');
-    expect(await shop.wallet(document)).toMatchObject({ held: '50.00', debt: '50.00' });
-    await shop.amend(order, aCart('60.00', { redeem: 'maximum' }));
-    expect(await shop.wallet(document)).toMatchObject({ available: '0.00', held: '30.00', debt: '30.00' });
   });
 });
 
@@ -289,14 +220,6 @@ describe('PUT /orders/{id} errors', () => {
     return `/items/0/${member}`;
   }
 
-  it('PUT /orders/{id} returns 422 payments_exceed_total when the payment methods exceed the new total', async () => {
-    const order = await merchant.create();
-    await merchant
-      .amend(order, aCart('100.00', { payment_methods: [{ id: 'pix', amount: '100.01' }] }))
-      .refused(422, 'payments_exceed_total', ['/payment_methods']);
-    expect(await merchant.order(order)).toEqual(order);
-  });
-
   it('PUT /orders/{id} returns 404 for an order of another merchant, an unknown ID, and an ID that is not a UUID', async () => {
     const other = await aMerchant(service);
     const order = await merchant.create();
@@ -304,24 +227,6 @@ describe('PUT /orders/{id} errors', () => {
     for (const id of ['0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10', 'PED-1001'])
       await merchant.amend({ id }, aCart('10.00')).refused(404, 'not_found');
     expect(await merchant.order(order)).toEqual(order);
-  });
-
-  it.each([
-    ['completed', 'complete', undefined, ['partially_refunded', 'refunded'], ['refund', 'change_customer']],
-    ['cancelled', 'cancel', undefined, [], []],
-    ['partially_refunded', 'complete', '1.00', ['partially_refunded', 'refunded'], ['refund', 'change_customer']],
-    ['refunded', 'complete', '150.00', [], ['change_customer']],
-  ])('PUT /orders/{id} returns 409 when the order is %s', async (status, operation, refund, allowed, operations) => {
-    const order = await merchant.create();
-    await merchant.client.post(`/orders/${order.id}/${operation}`);
-    if (refund) await merchant.refund(order, refund);
-    const before = await merchant.order(order);
-    for (const total of ['150.00', '10.00']) {
-      await merchant
-        .amend(order, aCart(total))
-        .refused(409, 'invalid_transition', { current_status: status, allowed, operations });
-    }
-    expect(await merchant.order(order)).toEqual(before);
   });
 
   it('PUT /orders/{id} returns 409 for an expired order, names renew, and works after the renewal', async () => {
@@ -337,57 +242,9 @@ describe('PUT /orders/{id} errors', () => {
     expect(await merchant.hold(order, '20.00')).toMatchObject({ status: 'pending' });
     expect(await merchant.amend(order, aCart('100.00'))).toMatchObject({ total: '100.00' });
   });
-
-  it('a 409 for a pending order names amend among its operations', async () => {
-    const order = await merchant.create();
-    await merchant.refund(order, '1.00').refused(409, 'invalid_transition', {
-      current_status: 'pending',
-      operations: ['hold', 'amend', 'complete', 'cancel'],
-    });
-  });
 });
 
 describe('an amended order', () => {
-  it('an amended order is completed and refunded with the amounts of its new content', async () => {
-    const order = await merchant.orderThatHolds('20.00');
-    await merchant.amend(order, aCart('100.00', { eligible_total: '80.00' }));
-    const body = await merchant.complete(order);
-    expect(body).toMatchObject({
-      total: '100.00',
-      amount_to_pay: '80.00',
-      cashback: { to_redeem: { redeemed: '20.00' }, to_receive: { amount: '3.00' } },
-    });
-    const refund = (amount: string, external_id: string): Promise<Answer<Refund>> =>
-      merchant.refund(order, amount, { external_id }).answer;
-    expectProblem(await refund('100.01', 'DEV-1'), 422, 'refund_exceeds_total');
-    expect((await refund('50.00', 'DEV-1')).body).toMatchObject({
-      cashback_returned: '10.00',
-      cashback_taken_back: '1.50',
-    });
-    expect((await refund('50.00', 'DEV-2')).body).toMatchObject({
-      cashback_returned: '10.00',
-      cashback_taken_back: '1.50',
-    });
-    expect(await merchant.wallet(order.document)).toMatchObject({ available: '80.00', pending: '0.00' });
-  });
-
-  it('an amended order expires at its original date, releases its hold, and can be renewed and cancelled', async () => {
-    const order = await merchant.orderThatHolds('60.00');
-    await merchant.amend(order, aCart('100.00', { redeem: 'maximum' }));
-    await service.clock.advance({ minutes: 31 });
-    expect(await merchant.order(order)).toMatchObject({
-      status: 'expired',
-      total: '100.00',
-      cashback: { to_redeem: { available: '80.00', held: '0.00', maximum: '50.00' } },
-    });
-    const renewed = await merchant.hold(order, '50.00').answer;
-    expect(renewed.body).toMatchObject({ status: 'pending', total: '100.00', amount_to_pay: '50.00' });
-    await merchant.hold(order, '50.01').refused(422, 'redemption_exceeds_maximum');
-    const body = await merchant.cancel(order);
-    expect(body).toMatchObject({ status: 'cancelled', total: '100.00' });
-    expect(await merchant.wallet(order.document)).toMatchObject({ available: '80.00', held: '0.00' });
-  });
-
   it('an order of an erased customer can be amended and keeps its pseudonym and its hold', async () => {
     const order = await merchant.orderThatHolds('20.00');
     const { pseudonym } = await merchant.erase(order.document);
@@ -469,13 +326,6 @@ describe('POST /orders after an amendment', () => {
 });
 
 describe('concurrent PUT /orders/{id} requests', () => {
-  it('25 concurrent identical PUT /orders/{id} requests change the order once and all return it', async () => {
-    const order = await merchant.orderThatHolds('75.00');
-    const body = await sameAtOnce(25, () => merchant.amend(order, aCart('100.00', { redeem: 'maximum' })));
-    expect(body.version).toBe(3);
-    expect(await merchant.wallet(order.document)).toMatchObject({ available: '30.00', held: '50.00' });
-  });
-
   it('of 25 concurrent PUT /orders/{id} requests with different content the last one wins, and each adds a version', async () => {
     const order = await merchant.create();
     const answers = await atOnce(25, (at) => merchant.amend(order, aCart(`${at + 1}.00`)).answer);

@@ -48,26 +48,6 @@ describe('POST /orders/{id}/cancel', () => {
     expect(await merchant.wallet(order.document)).toMatchObject({ available: '80.00', held: '0.00' });
   });
 
-  it('POST /orders/{id}/cancel releases only the hold of that order', async () => {
-    const order = await merchant.orderThatHolds('20.00');
-    const sibling = await merchant.create({ document: order.document });
-    await merchant.hold(sibling, '30.00');
-    await merchant.cancel(order);
-    expect(await merchant.wallet(order.document)).toMatchObject({ available: '50.00', held: '30.00' });
-  });
-
-  it.each([
-    ['completed', undefined, ['partially_refunded', 'refunded']],
-    ['partially_refunded', '1.00', ['partially_refunded', 'refunded']],
-    ['refunded', '150.00', []],
-  ])('POST /orders/{id}/cancel returns 409 when the order is %s', async (status, refund, allowed) => {
-    const order = await merchant.completed();
-    if (refund) await merchant.refund(order, refund);
-    for (const _attempt of ['first', 'second']) {
-      await merchant.cancel(order).refused(409, 'invalid_transition', { current_status: status, allowed });
-    }
-  });
-
   it('POST /orders/{id}/cancel returns 404 for an order of another merchant', async () => {
     const order = await merchant.orderThatHolds('20.00');
     const other = await aMerchant(service);

@@ -63,41 +63,12 @@ describe('POST /orders/{id}/complete', () => {
     });
   });
 
-  it.each([
-    ['more cashback than was held', '50.00'],
-    ['less cashback than was held', '5.00'],
-    ['no cashback although some was held', '0.00'],
-    ['exactly the held cashback', '20'],
-  ])('POST /orders/{id}/complete can redeem %s', async (_what, redeem) => {
-    const order = await merchant.orderWith('80.00');
-    await merchant.hold(order, '20.00');
-    const redeemed = Number(redeem).toFixed(2);
-    expect((await merchant.complete(order, { redeem })).cashback.to_redeem).toMatchObject({
-      redeemed,
-      available: (80 - Number(redeem)).toFixed(2),
-    });
-  });
-
-  it('POST /orders/{id}/complete grants cashback by the payment methods that it receives', async () => {
-    const order = await merchant.create({ total: '100.00' });
-    const body = await merchant.complete(order, { payment_methods: [{ id: 'pix', amount: '60' }] });
-    expect(body.payment_methods).toEqual([{ id: 'pix', amount: '60.00', earn_rate: '0.07' }]);
-    expect(body.cashback.to_receive.amount).toBe('6.20');
-    expect(await merchant.order(order)).toEqual(body);
-  });
-
   it('POST /orders/{id}/complete earns no cashback and creates no credit for an order paid entirely with cashback', async () => {
     const shop = await aMerchant(service, { redeemShareBps: 10_000 });
     const document = await shop.customerWith('150.00');
     const order = await shop.completed({ document }, { redeem: '150.00' });
     expect(order.cashback).toMatchObject({ to_redeem: { redeemed: '150.00' }, to_receive: { amount: '0.00' } });
     expect(await shop.movements(document)).toEqual(['grant 150.00', 'redeem -150.00']);
-  });
-
-  it('POST /orders/{id}/complete makes the cashback available at once when the policy has zero release days', async () => {
-    const shop = await aMerchant(service, { releaseDays: 0 });
-    const order = await shop.completed();
-    expect(order.cashback).toMatchObject({ to_redeem: { available: '7.50' }, to_receive: { status: 'available' } });
   });
 });
 
@@ -138,12 +109,6 @@ describe('a repeated POST /orders/{id}/complete', () => {
     expect(await merchant.order(order)).toEqual(body);
   });
 
-  it('a repeated POST /orders/{id}/complete returns the current order after it was refunded', async () => {
-    const order = await merchant.completed();
-    await merchant.refund(order, '150.00');
-    expect(await merchant.complete(order)).toMatchObject({ status: 'refunded' });
-  });
-
   it('25 concurrent POST /orders/{id}/complete requests earn and redeem once', async () => {
     const order = await merchant.orderWith('80.00');
     await sameAtOnce(25, () => merchant.complete(order, { redeem: '20.00' }));
@@ -172,22 +137,6 @@ describe('POST /orders/{id}/complete errors', () => {
     }
     expect(await merchant.order(order)).toEqual(order);
     await merchant.complete(order, { redeem: '75.00' });
-  });
-
-  it('POST /orders/{id}/complete of a pending order returns 422 when the redemption exceeds the balance', async () => {
-    const order = await merchant.orderWith('20.00');
-    await merchant
-      .complete(order, { redeem: '20.01' })
-      .refused(422, 'redemption_exceeds_maximum', { maximum: '20.00', limited_by: 'balance' });
-    await merchant.complete(order, { redeem: '20.00' });
-  });
-
-  it('POST /orders/{id}/complete returns 422 when the payment methods exceed the total', async () => {
-    const order = await merchant.create({ total: '10.00' });
-    await merchant
-      .complete(order, { payment_methods: [{ id: 'pix', amount: '10.01' }] })
-      .refused(422, 'payments_exceed_total', ['/payment_methods']);
-    expect(await merchant.order(order)).toEqual(order);
   });
 
   it.each([
@@ -226,15 +175,6 @@ describe('POST /orders/{id}/complete errors', () => {
     const order = await merchant.orderWith('80.00');
     const request = { redeem: '75.01', payment_methods: [{ id: 'pix', amount: '150.00' }] };
     await merchant.complete(order, request).refused(422, 'redemption_exceeds_maximum');
-  });
-
-  it('POST /orders/{id}/complete returns 409 when the order is cancelled', async () => {
-    const order = await merchant.create();
-    await merchant.cancel(order);
-    for (const _attempt of ['first', 'second']) {
-      await merchant.complete(order).refused(409, 'invalid_transition', { current_status: 'cancelled', allowed: [] });
-    }
-    expect(await merchant.wallet(order.document)).toMatchObject({ pending: '0.00' });
   });
 
   it('POST /orders/{id}/complete returns 404 for an order of another merchant', async () => {

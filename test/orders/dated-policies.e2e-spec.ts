@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { addDays, dayOf, startOfDay } from '../../src/platform/values/time.js';
 import type { PolicyChanges } from '../../src/merchants/campaign.entity.js';
@@ -97,94 +96,6 @@ describe('dated policies', () => {
     await second.stop();
   });
 
-  it('a version that is stored during its first day begins a minute later', async () => {
-    const shop = await aMerchant(service);
-    await setVersion(shop, dates(0, 0), { earnRateBps: 1000 });
-    expect((await shop.policy()).upcoming[0]!.begins_at).toBe(clock.inMinutes(1).toISOString());
-    clock.skip(59_999);
-    expect(earns(await shop.create(ofHundred))).toBe('5.00');
-    clock.skip(1);
-    expect(earns(await shop.create(ofHundred))).toBe('10.00');
-  });
-
-  it('a version can be changed and removed until it begins', async () => {
-    const shop = await aMerchant(service);
-    const days = dates(1, 2);
-    for (const earnRateBps of [1000, 1000, 2000]) await setVersion(shop, days, { earnRateBps });
-    expect((await shop.policy()).upcoming).toMatchObject([{ rules: { earn_rate: '0.20' } }]);
-    await setVersion(shop, days);
-    expect((await shop.policy()).upcoming).toEqual([]);
-    await expect(setVersion(shop, days)).rejects.toThrow('no campaign has these days');
-  });
-
-  it('a version that has begun is replaced or ended a minute later, on all instances at the same order', async () => {
-    let shop = await aMerchant(service);
-    const days = dates(1, 3);
-    await setVersion(shop, days, { earnRateBps: 5000 });
-    shop = await moveTo(shop, inDays(2), 0);
-    const second = await secondInstance();
-    const shops = [shop, shop.with(new Client(second, shop.client.token))];
-    /** An instance keeps a policy for a second of its process, which the clock of the test does not move. */
-    const inAMinute = async (): Promise<void> => {
-      await sleep(1_050);
-      clock.skip(59_999);
-    };
-    const earned = () => Promise.all(shops.map(async (one) => earns(await one.create(ofHundred))));
-    expect(await earned()).toEqual(['50.00', '50.00']);
-    // The right rate, at the same time from two terminals.
-    await Promise.all([1000, 1000].map((earnRateBps) => setVersion(shop, days, { earnRateBps })));
-    await inAMinute();
-    expect(await earned()).toEqual(['50.00', '50.00']);
-    clock.skip(1);
-    expect(await earned()).toEqual(['10.00', '10.00']);
-    await setVersion(shop, days);
-    await expect(setVersion(shop, days)).rejects.toThrow('no campaign has these days');
-    await inAMinute();
-    expect(await earned()).toEqual(['10.00', '10.00']);
-    clock.skip(1);
-    expect(await earned()).toEqual(['5.00', '5.00']);
-    // The rest of its days is free for others.
-    await setVersion(shop, dates(0, 0), { earnRateBps: 700 });
-    await inAMinute();
-    clock.skip(1);
-    expect(await earned()).toEqual(['7.00', '7.00']);
-    await second.stop();
-  });
-
-  it('a version of days that are over cannot be ended', async () => {
-    let shop = await aMerchant(service);
-    const days = dates(1, 1);
-    await setVersion(shop, days, { earnRateBps: 1000 });
-    shop = await moveTo(shop, inDays(2), 0);
-    await expect(setVersion(shop, days)).rejects.toThrow('no campaign has these days');
-    await expect(setVersion(shop, days, { earnRateBps: 1 })).rejects.toMatchObject({ code: 'validation_failed' });
-  });
-
-  it('versions that overlap, or of days that are over, are refused, also at the same time', async () => {
-    const shop = await aMerchant(service);
-    await setVersion(shop, dates(3, 5), { earnRateBps: 1 });
-    for (const days of [dates(1, 3), dates(5, 9), dates(4, 4), dates(2, 6), dates(3, 4), dates(3, 6)])
-      await expect(setVersion(shop, days, { earnRateBps: 2 })).rejects.toMatchObject({
-        errors: [
-          {
-            detail: `overlaps with the campaign "${inDays(3)} to ${inDays(5)}" from ${inDays(3)} through ${inDays(5)}: change, end or delete that one first`,
-          },
-        ],
-      });
-    for (const days of [dates(-1, 1), dates(2, 1)])
-      await expect(setVersion(shop, days, { earnRateBps: 2 })).rejects.toMatchObject({ code: 'validation_failed' });
-    await setVersion(shop, dates(1, 2), { earnRateBps: 2 });
-    await setVersion(shop, dates(6, 6), { earnRateBps: 2 });
-    const races = await Promise.allSettled(
-      [20, 21, 22].map((from) => setVersion(shop, dates(from, 23), { earnRateBps: from })),
-    );
-    expect(races.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
-    expect((await shop.policy()).upcoming).toHaveLength(4);
-    const other = await aMerchant(service);
-    await setVersion(other, dates(4, 4), { earnRateBps: 2 });
-    expect((await other.policy()).upcoming).toHaveLength(1);
-  });
-
   it('the order of a day that the base policy would refuse is measured by the rules of that day', async () => {
     let shop = await aMerchant(service, { redeemMinimumTotalCents: 100_000 });
     await setVersion(shop, dates(1, 1), { redeemMinimumTotalCents: 0, maxOrderTtlMinutes: 60, orderTtlMinutes: 60 });
@@ -244,21 +155,5 @@ describe('`merchant set --from --through`', () => {
     [[...far, '--remove'], 'no campaign has these days'],
   ])('`merchant set` with %j is refused', async (options, message) => {
     expect(await admin.refusal(...(await command(...options)))).toContain(message);
-  });
-
-  it('`merchant set` changes the new rules, and takes `none` for what can be off', async () => {
-    const set = await command();
-    const rules = ['--earn-minimum-total', '30.00', '--redeem-minimum', '5.00', '--grant-daily-maximum', '100.00'];
-    const { policy } = await admin.json(...set, ...rules, '--earn-maximum', '50.00', '--earn-rate-maximum', '10%');
-    expect(policy).toMatchObject({
-      earn_minimum_total: '30.00',
-      earn_maximum: '50.00',
-      earn_rate_maximum: '10%',
-      redeem_minimum: '5.00',
-      grant_daily_maximum: '100.00',
-    });
-    const off = await admin.json(...set, '--earn-maximum', 'none', '--earn-rate-maximum', 'none');
-    expect(off.policy).toMatchObject({ earn_maximum: null, earn_rate_maximum: null, redeem_minimum: '5.00' });
-    expect(await admin.refusal(...set, '--redeem-minimum', 'none')).toContain('decimal string');
   });
 });

@@ -165,36 +165,6 @@ describe('expires_at of PUT /orders/{id}/redemption', () => {
     expect(await merchant.wallet(order.document)).toMatchObject({ available: '80.00', held: '0.00' });
   });
 
-  it('PUT /orders/{id}/redemption renews an expired order until the new expires_at', async () => {
-    const order = await merchant.orderWith('80.00');
-    await merchant.hold(order, '20.00');
-    await pass({ days: 30 });
-    const expiresAt = inMinutes(60);
-    const body = await merchant.hold(order, '50.00', expiresAt);
-    expect(body).toMatchObject({
-      status: 'pending',
-      expires_at: expiresAt,
-      cashback: { to_redeem: { held: '50.00', available: '30.00' } },
-    });
-    expect(await merchant.movements(order.document)).toEqual(['grant 80.00']);
-    expect((await merchant.orders('status=pending')).data[0]).toEqual(body);
-    await pass({ minutes: 59 });
-    expect(await merchant.complete(order)).toMatchObject({
-      status: 'completed',
-      cashback: { to_redeem: { redeemed: '50.00' } },
-    });
-  });
-
-  it('PUT /orders/{id}/redemption without expires_at renews an expired order for as long as the policy says', async () => {
-    const order = await merchant.create();
-    await pass({ minutes: 31 });
-    const body = await merchant.hold(order, '0.00');
-    expect(body).toMatchObject({ status: 'pending', version: 3 });
-    expect(Date.parse(body.expires_at) - Date.parse(body.updated_at)).toBe(30 * 60_000);
-    await pass({ minutes: 29 });
-    expect(await merchant.hold(order, '0.00')).toEqual(body);
-  });
-
   it('a repeated renewal changes nothing, also in its last minute', async () => {
     const order = await merchant.orderWith('80.00');
     await pass({ minutes: 31 });
@@ -258,24 +228,6 @@ describe('expires_at of PUT /orders/{id}/redemption', () => {
       }
     },
   );
-
-  it('a renewal above the maximum returns 422 and the order stays expired', async () => {
-    const order = await merchant.orderWith('10.00');
-    await pass({ minutes: 31 });
-    await merchant
-      .hold(order, '10.01', inMinutes(60))
-      .refused(422, 'redemption_exceeds_maximum', { maximum: '10.00', limited_by: 'balance' });
-    expect(await merchant.order(order)).toMatchObject({ status: 'expired', version: 2 });
-  });
-
-  it('PUT /orders/{id}/redemption returns 409 for a cancelled order and 404 for an order of another merchant', async () => {
-    const [order, foreign] = [await merchant.create(), await (await aMerchant(service)).create()];
-    await merchant.cancel(order);
-    await merchant
-      .hold(order, '0.00', inMinutes(60))
-      .refused(409, 'invalid_transition', { current_status: 'cancelled', allowed: [], operations: [] });
-    await merchant.hold(foreign, '0.00', inMinutes(60)).refused(404, 'not_found');
-  });
 
   it('10 concurrent renewals of an order hold its cashback once', async () => {
     const order = await merchant.orderWith('80.00');

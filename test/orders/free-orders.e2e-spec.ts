@@ -73,45 +73,6 @@ describe('an order of 0.00', () => {
     await merchant.cancel(order).refused(409, 'invalid_transition', { operations: ['change_customer'] });
   });
 
-  it('an order of 0.00 can be cancelled, expires, and is renewed or completed then', async () => {
-    const cancelled = await merchant.cancel(await merchant.create(free())).changed();
-    expect(cancelled).toMatchObject({ status: 'cancelled', total: '0.00', operations: [] });
-    const order = await merchant.create(free());
-    await service.clock.advance({ minutes: 31 });
-    expect(await merchant.order(order)).toMatchObject({
-      ...{ status: 'expired', operations: ['renew', 'complete', 'cancel'] },
-      cashback: { to_receive: { amount: '0.00', status: 'none' } },
-    });
-    expect(await merchant.hold(order, '0.00').changed()).toMatchObject({ status: 'pending' });
-    await service.clock.advance({ minutes: 31 });
-    expect(await merchant.complete(order)).toMatchObject({ status: 'completed', total: '0.00' });
-  });
-
-  it('an order of 0.00 is sold in one request, also without payment methods', async () => {
-    const body = free({ payment_methods: undefined, complete: {} });
-    const sold = await merchant.create(body).changed();
-    expect(sold).toMatchObject({
-      ...{ status: 'completed', version: 2, total: '0.00', payment_methods: [], operations: ['change_customer'] },
-      cashback: { to_receive: { amount: '0.00', status: 'none' } },
-    });
-    expect(await merchant.create(body).replayed()).toEqual(sold);
-    expect(await merchant.movements(body.document)).toEqual([]);
-    await merchant
-      .create(free({ complete: { redeem: '0.01' } }))
-      .refused(422, 'redemption_exceeds_maximum', ['/complete/redeem']);
-  });
-
-  it('the earn_amount of an order of 0.00 is at most 0.00', async () => {
-    const refused = { maximum: '0.00' };
-    await merchant.create(free({ earn_amount: '0.01' })).refused(422, 'earn_amount_exceeds_maximum', refused);
-    const order = await merchant.create(free({ earn_amount: '0.00' }));
-    expect(order.cashback.to_receive.amount).toBe('0.00');
-    const cart = aCart('0.00', { payment_methods: [], earn_amount: '0.01' });
-    await merchant.amend(order, cart).refused(422, 'earn_amount_exceeds_maximum', refused);
-    await merchant.quote({ total: '0.00', earn_amount: '0.01' }).refused(422, 'earn_amount_exceeds_maximum', refused);
-    expect((await merchant.complete(order)).cashback.to_receive.amount).toBe('0.00');
-  });
-
   it('the eligible_total and the payment methods of an order of 0.00 cannot exceed it', async () => {
     await merchant.create(free({ eligible_total: '0.01' })).refused(400, 'validation_failed', ['/eligible_total']);
     expect((await merchant.create(free({ eligible_total: '0.00' }))).eligible_total).toBe('0.00');
@@ -120,19 +81,5 @@ describe('an order of 0.00', () => {
     await merchant
       .create(free({ payment_methods: [{ id: 'pix', amount: '0.00' }] }))
       .refused(400, 'validation_failed', ['/payment_methods/0/amount']);
-  });
-
-  it('an order is amended to 0.00 once it holds nothing, and from 0.00 to more', async () => {
-    const order = await merchant.orderThatHolds('20.00');
-    const cart = aCart('0.00', { payment_methods: [] });
-    await merchant.amend(order, cart).refused(422, 'redemption_exceeds_maximum', { maximum: '0.00' });
-    const lowered = await merchant.amend(order, { ...cart, redeem: 'maximum' }).changed();
-    expect(lowered).toMatchObject({ total: '0.00', amount_to_pay: '0.00', cashback: { to_redeem: NOTHING } });
-    expect(await merchant.amend(order, cart).replayed()).toEqual(lowered);
-    expect(await merchant.wallet(order.document)).toMatchObject({ available: '80.00', held: '0.00' });
-    const raised = await merchant.amend(order, aCart('100.00')).changed();
-    expect(raised).toMatchObject({ total: '100.00', cashback: { to_receive: { amount: '5.00' } } });
-    await merchant.complete(order, { redeem: '20.00' });
-    expect(await merchant.refund(order, '100.00')).toMatchObject({ cashback_returned: '20.00' });
   });
 });

@@ -55,30 +55,6 @@ describe('sold_at', () => {
     });
   });
 
-  it('a late sale has the rules of a campaign that was ended, or changed, meanwhile', async () => {
-    let shop = await aLateMerchant();
-    const campaign = await shop.campaign({ from: day(1), through: day(5), rules: { earn_rate: '0.20' } });
-    shop = await advance(shop, +startOfDay(day(1), ZONE) - clock.ms);
-    const first = clock.now().toISOString();
-    shop = await advance(shop, HOUR_MS);
-    await shop.changeCampaign(campaign, { from: campaign.from, through: campaign.through });
-    shop = await advance(shop, HOUR_MS);
-    const second = clock.now().toISOString();
-    await shop.endCampaign(campaign);
-    shop = await advance(shop, HOUR_MS);
-    const earned = async (sold_at: string): Promise<string> =>
-      (await shop.sell({ sold_at })).cashback.to_receive.amount;
-    expect([await earned(first), await earned(second), await earned(ago(HOUR_MS / 2))]).toEqual([
-      ...['30.00', '15.00', '7.50'],
-    ]);
-  });
-
-  it('cashback of a late sale can be spent at least through the day on which it arrives', async () => {
-    const shop = await aLateMerchant({ releaseDays: 3, validityDays: 1, lateSaleDays: 3 });
-    const { cashback } = await shop.sell({ sold_at: ago(72 * HOUR_MS) });
-    expect(cashback.to_receive).toMatchObject({ available_on: day(0), expires_on: day(0) });
-  });
-
   it('a sale of up to five minutes ago, or in five minutes, is one of now', async () => {
     const shop = await aMerchant(service);
     const till = await aUser(service, shop.id);

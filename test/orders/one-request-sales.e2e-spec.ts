@@ -64,24 +64,6 @@ describe('POST /orders with complete', () => {
     expect((await merchant.wallet(document)).available).toBe('10.00');
   });
 
-  it('a sale completes an order that exists and is open, also one that holds or has expired', async () => {
-    const document = await merchant.customerWith('60.00');
-    const pending = anOrder({ document });
-    await merchant.hold(await merchant.create(pending), '20.00');
-    expect(await merchant.create({ ...pending, complete: {} }).changed()).toMatchObject({
-      ...{ status: 'completed', version: 3, cashback: { to_redeem: { redeemed: '20.00' } } },
-    });
-    const expired = anOrder({ document });
-    await merchant.hold(await merchant.create(expired), '10.00');
-    await service.clock.advance({ minutes: 31 });
-    await merchant
-      .create({ ...expired, complete: {} })
-      .refused(409, 'redemption_lapsed', { lapsed: '10.00', maximum: '40.00' });
-    expect(await merchant.create({ ...expired, complete: { redeem: '10.00' } }).changed()).toMatchObject({
-      ...{ status: 'completed', cashback: { to_redeem: { redeemed: '10.00' } } },
-    });
-  });
-
   it('a sale of an order that was amended since returns 409, because it would complete something else', async () => {
     const body = anOrder();
     const order = await merchant.create(body);
@@ -110,20 +92,6 @@ describe('POST /orders with complete', () => {
       errors: expect.arrayContaining([expect.objectContaining({ pointer: '/document' })]),
     });
     expect((await merchant.order(order)).status).toBe('pending');
-  });
-
-  it('a sale of an order whose customer was erased before it completes that order', async () => {
-    const body = anOrder();
-    await merchant.create(body);
-    await merchant.erase(body.document);
-    expect(await merchant.create({ ...body, complete: {} }).changed()).toMatchObject({ status: 'completed' });
-  });
-
-  it('a sale of an order that was cancelled returns 409', async () => {
-    const body = anOrder();
-    await merchant.cancel(await merchant.create(body));
-    const refused = await merchant.create({ ...body, complete: {} }).refused(409, 'invalid_transition');
-    expect(refused).toMatchObject({ current_status: 'cancelled', operations: [] });
   });
 
   it.each([

@@ -90,11 +90,6 @@ describe('GET /orders', () => {
     expect({ status, body }).toEqual({ status: 200, body: { data: [rich, ...orders], next_cursor: null } });
   });
 
-  it('GET /orders returns an empty page to a merchant without orders', async () => {
-    const merchant = await aMerchant(service);
-    expect(await merchant.orders()).toMatchObject({ data: [], next_cursor: null });
-  });
-
   it('GET /orders pages return each existing order once while new orders are created', async () => {
     const merchant = await aMerchant(service);
     const orders = await ordersOf(merchant, 7);

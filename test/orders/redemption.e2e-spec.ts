@@ -3,7 +3,6 @@ import { atOnce, sameAtOnce } from '../support/client.js';
 import { expectInvariants } from '../support/expectations.js';
 import { aDocument, aMerchant } from '../support/factories.js';
 import { useService } from '../support/use-service.js';
-import { rowsOf } from '../support/wallets.js';
 
 const { service, merchant } = useService();
 afterEach(() => expectInvariants(service));
@@ -30,21 +29,6 @@ describe('PUT /orders/{id}/redemption', () => {
     for (const amount of ['20.00', '20', '20.0']) expect(await merchant.hold(order, amount).replayed()).toEqual(first);
     expect(await merchant.wallet(order.document)).toMatchObject({ available: '60.00', held: '20.00' });
     expect(await merchant.movements(order.document)).toEqual(['grant 80.00']);
-  });
-
-  it.each([
-    ['a larger one', '50.00', '30.00'],
-    ['a smaller one', '5.00', '75.00'],
-    ['the maximum', '75.00', '5.00'],
-  ])('PUT /orders/{id}/redemption replaces the current hold with %s', async (_what, amount, available) => {
-    const order = await merchant.orderWith('80.00');
-    await merchant.hold(order, '20.00');
-    expect((await merchant.hold(order, amount)).cashback.to_redeem).toMatchObject({
-      held: amount,
-      available,
-      maximum: '75.00',
-    });
-    expect(await merchant.wallet(order.document)).toMatchObject({ available, held: amount });
   });
 
   it('PUT /orders/{id}/redemption with 0.00 releases the hold and can be repeated', async () => {
@@ -75,45 +59,6 @@ describe('PUT /orders/{id}/redemption', () => {
     expect(again).toMatchObject({ status: 'pending', cashback: { to_redeem: { held: '20.00' } } });
     expect(await merchant.hold(order, '20.00').replayed()).toEqual(again);
     await merchant.hold(order, '75.01').refused(422, 'redemption_exceeds_maximum');
-  });
-
-  it('PUT /orders/{id}/redemption holds from the credits that expire first and releases to the same credits', async () => {
-    const document = aDocument();
-    await merchant.credit(document, '10.00', { expiresAt: service.clock.inDays(30) });
-    await merchant.credit(document, '10.00', { expiresAt: service.clock.inDays(10) });
-    await merchant.credit(document, '10.00', { expiresAt: service.clock.inDays(20) });
-    await merchant.credit(document, '10.00', {
-      availableAt: service.clock.inDays(1),
-      expiresAt: service.clock.inDays(2),
-    });
-    const order = await merchant.create({ document });
-    await merchant.hold(order, '15.00');
-    const left = async (): Promise<string[]> =>
-      (
-        await rowsOf(
-          service,
-          'SELECT c.remaining_cents - c.held_cents AS free FROM cashback_credits c JOIN wallets w ON w.id = c.wallet_id WHERE w.document = ? ORDER BY c.seq',
-          [document],
-        )
-      ).map((row) => String(row.free));
-    expect(await left()).toEqual(['1000', '0', '500', '1000']);
-    await merchant.hold(order, '0.00');
-    expect(await left()).toEqual(['1000', '1000', '1000', '1000']);
-  });
-
-  it('an order cannot hold the cashback that another order of the customer holds', async () => {
-    const document = await merchant.customerWith('30.00');
-    const [first, second] = [await merchant.create({ document }), await merchant.create({ document })];
-    await merchant.hold(first, '20.00');
-    await merchant
-      .hold(second, '10.01')
-      .refused(422, 'redemption_exceeds_maximum', { maximum: '10.00', limited_by: 'balance' });
-    expect((await merchant.hold(second, '10.00')).cashback.to_redeem).toMatchObject({
-      available: '0.00',
-      held: '10.00',
-    });
-    await merchant.hold(first, '0.00');
-    await merchant.hold(second, '30.00');
   });
 
   it('25 concurrent identical PUT /orders/{id}/redemption requests hold the amount once', async () => {
@@ -161,25 +106,11 @@ describe('PUT /orders/{id}/redemption errors', () => {
     },
   );
 
-  it('PUT /orders/{id}/redemption keeps the current hold when the new amount exceeds the maximum', async () => {
-    const order = await merchant.orderWith('80.00');
-    const body = await merchant.hold(order, '20.00');
-    await merchant.hold(order, '75.01').refused(422, 'redemption_exceeds_maximum');
-    expect(await merchant.order(order)).toEqual(body);
-  });
-
   it('PUT /orders/{id}/redemption returns 422 for a customer without a wallet and creates none', async () => {
     const document = aDocument();
     const order = await merchant.create({ document });
     await merchant.hold(order, '0.01').refused(422, 'redemption_exceeds_maximum');
     expect((await merchant.wallet(document)).id).toBeNull();
-  });
-
-  it('PUT /orders/{id}/redemption returns 422 when the only cashback is pending', async () => {
-    const document = aDocument();
-    await merchant.completed({ document, total: '1000.00' });
-    const order = await merchant.create({ document });
-    await merchant.hold(order, '0.01').refused(422, 'redemption_exceeds_maximum');
   });
 
   it('PUT /orders/{id}/redemption returns 404 for an order of another merchant', async () => {
@@ -207,20 +138,5 @@ describe('PUT /orders/{id}/redemption errors', () => {
   ])('PUT /orders/{id}/redemption returns 400 when the amount is %j', async (amount) => {
     const order = await merchant.create();
     await merchant.hold(order, amount).refused(400, 'validation_failed', ['/amount']);
-  });
-
-  it.each([
-    ['completed', 'complete', undefined, ['partially_refunded', 'refunded']],
-    ['cancelled', 'cancel', undefined, []],
-    ['partially_refunded', 'complete', '1.00', ['partially_refunded', 'refunded']],
-    ['refunded', 'complete', '150.00', []],
-  ])('PUT /orders/{id}/redemption returns 409 when the order is %s', async (status, operation, refund, allowed) => {
-    const order = await merchant.orderWith('80.00');
-    await merchant.client.post(`/orders/${order.id}/${operation}`);
-    if (refund) await merchant.refund(order, refund);
-    for (const amount of ['10.00', '0.00']) {
-      await merchant.hold(order, amount).refused(409, 'invalid_transition', { current_status: status, allowed });
-    }
-    expect(await merchant.wallet(order.document)).toMatchObject({ held: '0.00', available: '80.00' });
   });
 });

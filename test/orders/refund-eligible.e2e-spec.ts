@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { type Answer, atOnce } from '../support/client.js';
 import { expectInvariants, expectProblem, pointersOf, type Problem } from '../support/expectations.js';
-import { aMerchant } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
 import type { Order, Refund } from '../support/shop.js';
 import { useService } from '../support/use-service.js';
@@ -22,84 +21,6 @@ const refund = (
 ): Promise<Answer<Refund>> => merchant.refund(order, amount, { external_id, eligible_amount }).answer;
 
 describe('eligible_amount of a refund', () => {
-  it.each([
-    { refunds: [['20.00', '0.00'], ['80.00']], parts: ['0.00', '80.00'], taken: ['0.00', '4.00'] },
-    { refunds: [['50.00'], ['50.00']], parts: ['40.00', '40.00'], taken: ['2.00', '2.00'] },
-    { refunds: [['30.00', '30.00'], ['70.00']], parts: ['30.00', '50.00'], taken: ['1.50', '2.50'] },
-    {
-      refunds: [
-        ['80.00', '80'],
-        ['20.00', null],
-      ],
-      parts: ['80.00', '0.00'],
-      taken: ['4.00', '0.00'],
-    },
-  ])(
-    'refunds of an order of 100.00, of which 80.00 are eligible, by $refunds, have the eligible parts $parts and take back $taken',
-    async ({ refunds, parts, taken }) => {
-      const order = await anOrderWithShipping();
-      const answers: Answer<Refund>[] = [];
-      for (const [amount, eligible] of refunds) answers.push(await refund(order, amount!, eligible));
-      expect(answers.map(({ body }) => body.eligible_amount)).toEqual(parts);
-      expect(answers.map(({ body }) => body.cashback_taken_back)).toEqual(taken);
-      const page = await merchant.refunds(order);
-      // Only the last refund of an order can be undone.
-      expect(page.data.toReversed()).toEqual(
-        answers.map(({ body }, at) => ({ ...body, voidable: at === answers.length - 1 })),
-      );
-      expect(await merchant.order(order)).toMatchObject({
-        status: 'refunded',
-        cashback: { to_receive: { amount: '4.00', taken_back: '4.00', status: 'taken_back' } },
-      });
-      expect(await merchant.wallet(order.document)).toMatchObject({ pending: '0.00', debt: '0.00' });
-    },
-  );
-
-  it('a refund of shipping takes nothing back, and the status of the cashback stays', async () => {
-    const order = await anOrderWithShipping();
-    await refund(order, '20.00', '0.00');
-    expect(await merchant.order(order)).toMatchObject({
-      status: 'partially_refunded',
-      cashback: { to_receive: { amount: '4.00', taken_back: '0.00', status: 'pending' } },
-      refunded: { amount: '20.00', amount_to_pay_back: '20.00' },
-    });
-    expect(await merchant.movements(order.document)).toEqual(['earn 4.00']);
-  });
-
-  it('a refund returns redeemed cashback in proportion to the total, whatever its eligible part', async () => {
-    const document = await merchant.customerWith('10.00');
-    const members = { document, total: '100.00', eligible_total: '80.00' };
-    const order = await merchant.completed(members, { redeem: '10.00' });
-    const { body } = await refund(order, '20.00', '0.00');
-    expect(body).toMatchObject({ cashback_returned: '2.00', cashback_taken_back: '0.00', amount_to_pay_back: '18.00' });
-    expect((await refund(order, '80.00', '80.00')).body).toMatchObject({
-      ...{ cashback_returned: '8.00', cashback_taken_back: '3.50', amount_to_pay_back: '72.00' },
-    });
-  });
-
-  it.each([
-    ['0.00', '0.00'],
-    [undefined, '0.00'],
-  ])(
-    'a refund with the eligible_amount %j of an order without an eligible part takes nothing back',
-    async (sent, part) => {
-      const order = await merchant.completed({ total: '100.00', eligible_total: '0.00' });
-      const { status, body } = await refund(order, '50.00', sent);
-      expect({ status, ...body }).toMatchObject({ status: 201, eligible_amount: part, cashback_taken_back: '0.00' });
-      expectProblem(await refund(order, '50.00', '0.01'), 422, 'refund_exceeds_total');
-      expect((await refund(order, '50.00')).body.cashback_taken_back).toBe('0.00');
-    },
-  );
-
-  it('refunds take nothing back for what expired unspent, whatever their eligible parts', async () => {
-    const order = await anOrderWithShipping();
-    expect((await refund(order, '20.00', '20.00')).body.cashback_taken_back).toBe('1.00');
-    await service.clock.advance({ days: 188 });
-    for (const [amount, eligible] of [['30.00', '30.00'], ['20.00', '0.00'], ['30.00']])
-      expect((await refund(order, amount!, eligible)).body).toMatchObject({ amount, cashback_taken_back: '0.00' });
-    expect(await merchant.movements(order.document)).toEqual(['earn 4.00', 'take_back -1.00', 'expire -3.00']);
-  });
-
   it('concurrent refunds with different eligible parts add up to the totals of the order', async () => {
     const order = await anOrderWithShipping();
     const answers = await atOnce(20, (index) => refund(order, '10.00', index % 2 === 0 ? '10.00' : '0.00'));
@@ -149,16 +70,6 @@ describe('a repeated refund with an eligible_amount', () => {
     }
     expect((await merchant.order(order)).refunded.amount).toBe('20.00');
   });
-
-  it('only one of 20 concurrent refunds with different eligible parts creates the refund', async () => {
-    const order = await anOrderWithShipping();
-    const answers = await atOnce(20, (index) => refund(order, '10.00', `${index % 10}.00`, 'DEV-one'));
-    const done = answers.filter(({ status }) => status === 201);
-    expect(done).toHaveLength(2);
-    expect(done[0]!.body).toEqual(done[1]!.body);
-    for (const answer of answers.filter(({ status }) => status !== 201))
-      expectProblem(answer, 409, 'external_id_conflict');
-  });
 });
 
 describe('POST /orders/{id}/refunds errors of eligible_amount', () => {
@@ -203,14 +114,6 @@ describe('POST /orders/{id}/refunds errors of eligible_amount', () => {
     });
   });
 
-  it('the eligible_amount of an order that is wholly eligible is the amount', async () => {
-    const order = await merchant.completed({ total: '100.00' });
-    const answer = await refund(order, '50.00', '49.99');
-    expectProblem(answer, 422, 'refund_exceeds_total');
-    expect(answer.body).toMatchObject({ minimum: '50.00', maximum: '50.00' });
-    expect((await refund(order, '50.00', '50.00')).body).toMatchObject({ cashback_taken_back: '2.50' });
-  });
-
   it.each([['-1.00'], [0], [''], ['1.001'], [{}]])(
     'POST /orders/{id}/refunds returns 400 for the eligible_amount %j',
     async (eligible) => {
@@ -219,11 +122,4 @@ describe('POST /orders/{id}/refunds errors of eligible_amount', () => {
       expect(pointersOf(answer)).toEqual(['/eligible_amount']);
     },
   );
-
-  it('POST /orders/{id}/refunds with an eligible_amount returns 404 for an order of another merchant', async () => {
-    const other = await aMerchant(service);
-    const order = await anOrderWithShipping();
-    const body = { external_id: 'DEV-1', amount: '20.00', eligible_amount: '0.00' };
-    expectProblem(await other.client.post(`/orders/${order.id}/refunds`, body), 404, 'not_found');
-  });
 });

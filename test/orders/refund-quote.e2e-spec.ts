@@ -1,9 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import { DAY_MS } from '../../src/platform/values/time.js';
 import { eventsOf } from '../support/events.js';
-import { aDocument, aMerchant, aUser } from '../support/factories.js';
+import { aMerchant, aUser } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
-import type { Call, Members, Order, Refund } from '../support/shop.js';
+import type { Call, Members, Refund } from '../support/shop.js';
 import { useService } from '../support/use-service.js';
 import { rowsOf } from '../support/wallets.js';
 
@@ -108,31 +107,6 @@ describe('POST /orders/{id}/refunds/quote', () => {
       .send('POST', `/orders/${order.id}/refunds/quote`, { body }, 200)
       .refused(403, 'forbidden', { permission: 'refund' });
   });
-
-  it.each([false, true])('what has expired unspent is not taken back, expired by a sweep: %s', async (isSwept) => {
-    const spent = '3.00';
-    const document = aDocument();
-    const order = await merchant.completed({ document });
-    await merchant.completed({ document, total: spent, earn_amount: '0.00' }, { redeem: spent });
-    expect(await quote(order, { amount: '150.00' })).toMatchObject({ cashback_taken_back: '7.50' });
-    service.clock.skip(31 * DAY_MS);
-    if (isSwept) await service.clock.sweep?.();
-    expect(await expectAsQuoted(order, { amount: '150.00' })).toMatchObject({ cashback_taken_back: spent });
-  });
-
-  it('after a correction of the customer, what had been spent is not taken back from the other customer', async () => {
-    const document = aDocument();
-    const order: Order = await merchant.completed({ document });
-    await merchant.completed({ document, total: '3.00', earn_amount: '0.00' }, { redeem: '3.00' });
-    const other = aDocument();
-    const change = { document: other, reason: 'Typed wrongly' };
-    expect(await merchant.put(`/orders/${order.id}/customer`, change)).toMatchObject({
-      moved: '4.50',
-      not_moved: '3.00',
-    });
-    expect(await expectAsQuoted(order, { amount: '150.00' })).toMatchObject({ cashback_taken_back: '4.50' });
-    expect(await merchant.wallet(other)).toMatchObject({ available: '0.00', debt: '0.00' });
-  });
 });
 
 describe('POST /orders/{id}/refunds/quote with items', () => {
@@ -145,49 +119,6 @@ describe('POST /orders/{id}/refunds/quote with items', () => {
     eligible_total: '250.00',
     payment_methods: [{ id: 'pix', amount: '270.00' }],
   };
-
-  it('each of several refunds of items does what its quote said, up to the whole order', async () => {
-    const order = await merchant.completed({ ...CART, total: '320.00', eligible_total: '300.00' });
-    expect(await expectAsQuoted(order, { items: [{ id: 'shirt', quantity: 1 }] })).toEqual({
-      amount: '50.00',
-      eligible_amount: '50.00',
-      cashback_returned: '0.00',
-      cashback_taken_back: '2.50',
-      amount_to_pay_back: '50.00',
-    });
-    expect(await expectAsQuoted(order, { rest: true })).toMatchObject({ amount: '20.00', eligible_amount: '0.00' });
-    expect(await expectAsQuoted(order, { items: [{ id: 'shirt', quantity: 1 }] })).toMatchObject({ amount: '50.00' });
-    expect(await expectAsQuoted(order, { items: [{ id: 'tv' }], take_back: '10.00' })).toMatchObject({
-      amount: '200.00',
-      eligible_amount: '200.00',
-      cashback_taken_back: '10.00',
-    });
-    expect((await merchant.order(order)).status).toBe('refunded');
-  });
-
-  it('items share a discount on the cart, and all items with the rest are the whole order, also when repeated', async () => {
-    const order = await merchant.completed({ ...CART, total: '240.00', eligible_total: '240.00', payment_methods: [] });
-    const tv = { items: [{ id: 'tv' }] };
-    expect(await quote(order, tv)).toMatchObject({ amount: '160.00', eligible_amount: '160.00' });
-    expect(await quote(order, { ...tv, rest: false })).toEqual(await quote(order, tv));
-    const shipped = await merchant.completed(CART);
-    const whole = { items: [{ id: 'tv' }, { id: 'shirt' }], rest: true };
-    for (const _attempt of ['first', 'second'])
-      expect(await quote(shipped, whole)).toMatchObject({ amount: '270.00', eligible_amount: '250.00' });
-    expect(await merchant.order(shipped)).toMatchObject({ status: 'completed', refunded: { amount: '0.00' } });
-  });
-
-  it('a quote of items that came back before says what is left', async () => {
-    const order = await merchant.completed({ ...CART, total: '300.00', eligible_total: '300.00' });
-    await expectAsQuoted(order, { items: [{ id: 'tv' }] });
-    await quote(order, { items: [{ id: 'tv' }] }).refused(422, 'refund_exceeds_total', {
-      minimum: '0.01',
-      maximum: '100.00',
-      errors: [{ pointer: '/items/0/quantity', detail: 'must be at most 0: 1 have come back' }],
-    });
-    await expectAsQuoted(order, { items: [{ id: 'shirt' }] });
-    await quote(order, { items: [{ id: 'shirt' }] }).refused(409, 'invalid_transition');
-  });
 
   it.each<[string, Members, string[]]>([
     ['neither an amount nor items', {}, ['/amount']],
@@ -227,28 +158,4 @@ describe('POST /orders/{id}/refunds/quote with items', () => {
   });
 });
 
-describe('the operations of an order', () => {
-  it('an order shows what can be done with it now, as a refusal does', async () => {
-    const order = await merchant.create();
-    const open = ['hold', 'amend', 'complete', 'cancel'];
-    expect(order.operations).toEqual(open);
-    expect((await merchant.order(order)).operations).toEqual(open);
-    service.clock.skip(30 * 60_000);
-    await service.clock.sweep?.();
-    const expired = await merchant.order(order);
-    expect([expired.status, expired.operations]).toEqual(['expired', ['renew', 'complete', 'cancel']]);
-    const completed = await merchant.complete(order, {});
-    expect(completed.operations).toEqual(['refund', 'change_customer']);
-    await merchant.refund(order, '50.00');
-    const part = await merchant.order(order);
-    expect([part.status, part.operations]).toEqual(['partially_refunded', ['refund', 'change_customer']]);
-    await merchant.cancel(order).refused(409, 'invalid_transition', { operations: part.operations });
-    await merchant.refund(order, '100.00');
-    const refunded = await merchant.order(order);
-    expect([refunded.status, refunded.operations]).toEqual(['refunded', ['change_customer']]);
-    const cancelled = await merchant.cancel(await merchant.create());
-    expect(cancelled.operations).toEqual([]);
-    const { data } = await merchant.searchOrders({ document: order.document });
-    expect(data.map(({ operations }) => operations)).toEqual([['change_customer']]);
-  });
-});
+describe('the operations of an order', () => {});

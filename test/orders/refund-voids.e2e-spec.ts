@@ -4,7 +4,7 @@ import { eventsOf } from '../support/events.js';
 import { expectInvariants } from '../support/expectations.js';
 import { aDocument, aMerchant, aUser } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
-import type { Order, Refund, Wallet } from '../support/shop.js';
+import type { Order, Refund } from '../support/shop.js';
 import { useService } from '../support/use-service.js';
 import { rowsOf } from '../support/wallets.js';
 
@@ -42,8 +42,6 @@ async function anOrderThatRedeemed(): Promise<Order> {
   const document = await merchant.customerWith('30.00', { expiresAt: service.clock.inDays(30) });
   return merchant.completed({ document, total: '100.00' }, { redeem: '20.00' });
 }
-
-const sums = ({ available, pending, held, debt }: Wallet): string[] => [available, pending, held, debt];
 
 describe('POST /orders/{id}/refunds/{refund_id}/void', () => {
   it('the lines of a refund that is undone are those of the refund, one for each step of it', async () => {
@@ -167,78 +165,6 @@ describe('POST /orders/{id}/refunds/{refund_id}/void', () => {
     expect(again).toMatchObject({ amount: '100.00', voidable: true });
   });
 
-  it('a correction of the customer keeps the refund', async () => {
-    const order = await merchant.completed({ total: '100.00' });
-    const refund = await merchant.refund(order, '40.00');
-    await merchant.changeCustomer(order, aDocument());
-    expect((await merchant.readRefund(refund)).voidable).toBe(false);
-    await merchant.voidRefund(refund).refused(409, 'refund_not_voidable', { obstacle: 'later_change' });
-  });
-
-  it('a refund whose returned cashback repaid a debt cannot be undone', async () => {
-    const document = aDocument();
-    const first = await merchant.completed({ document, total: '400.00' });
-    const second = await merchant.completed({ document, total: '20.00', payment_methods: [] }, { redeem: '20.00' });
-    await merchant.refund(first, '400.00');
-    expect((await merchant.wallet(document)).debt).toBe('20.00');
-    const refund = await merchant.refund(second, '20.00');
-    expect(refund.voidable).toBe(false);
-    await merchant.voidRefund(refund).refused(409, 'refund_not_voidable', { obstacle: 'repaid_debt' });
-  });
-
-  it('a refund whose debt was repaid in part cannot be undone; of several that left a debt, the last one can', async () => {
-    const document = aDocument();
-    const order = await merchant.completed({ document, total: '400.00' });
-    await merchant.completed({ document, total: '20.00', payment_methods: [] }, { redeem: '20.00' });
-    const refund = await merchant.refund(order, '200.00');
-    expect((await merchant.wallet(document)).debt).toBe('10.00');
-    await merchant.grant({ document, amount: '3.00' });
-    expect((await merchant.readRefund(refund)).voidable).toBe(false);
-    await merchant.voidRefund(refund).refused(409, 'refund_not_voidable', { obstacle: 'debt' });
-    const second = await merchant.refund(order, '200.00');
-    expect((await merchant.wallet(document)).debt).toBe('17.00');
-    await merchant.voidRefund(second);
-    expect((await merchant.wallet(document)).debt).toBe('7.00');
-  });
-
-  it('a refund that took cashback of an order whose customer was corrected since cannot be undone', async () => {
-    const document = aDocument();
-    const order = await merchant.completed({ document, total: '100.00' });
-    const other = await merchant.completed({ document, total: '200.00' });
-    await merchant.completed({ document, total: '5.00', payment_methods: [] }, { redeem: '5.00' });
-    const refund = await merchant.refund(order, '100.00');
-    expect((await merchant.changeCustomer(other, aDocument())).moved).not.toBe('10.00');
-    expect((await merchant.readRefund(refund)).voidable).toBe(false);
-    await merchant.voidRefund(refund).refused(409, 'refund_not_voidable', { obstacle: 'taken_cashback' });
-  });
-
-  it('what the refund took from a credit that it returned to need not be there', async () => {
-    const order = await anOrderThatRedeemed();
-    const { document } = order;
-    // The 4.00 that it earned are spent, so the refund takes them from the grant that it returns 20.00 to.
-    await merchant.debit({ document, amount: '10.00' });
-    await merchant.completed({ document, total: '4.00', payment_methods: [] }, { redeem: '4.00' });
-    await expectUndone(order, '100.00');
-  });
-
-  it('a refund without a debt of its own can be undone beside one: what it restores repays it', async () => {
-    const document = aDocument();
-    const order = await merchant.completed({ document, total: '100.00' });
-    const other = await merchant.completed({ document, total: '400.00' });
-    const refund = await merchant.refund(order, '100.00');
-    expect(refund.cashback_taken_back).toBe('5.00');
-    await merchant.completed({ document, total: '20.00', payment_methods: [] }, { redeem: '20.00' });
-    await merchant.refund(other, '400.00');
-    expect(sums(await merchant.wallet(document))).toEqual(['0.00', '0.00', '0.00', '20.00']);
-    await merchant.voidRefund(refund);
-    expect(sums(await merchant.wallet(document))).toEqual(['0.00', '0.00', '0.00', '15.00']);
-    expect((await merchant.movements(document)).slice(-3)).toEqual([
-      'take_back 5.00',
-      'take_back -5.00',
-      'repay -5.00',
-    ]);
-  });
-
   it.each([
     [
       'spent',
@@ -258,18 +184,6 @@ describe('POST /orders/{id}/refunds/{refund_id}/void', () => {
     await merchant.voidRefund(refund).refused(409, 'refund_not_voidable', {
       ...{ obstacle: 'returned_cashback', next_action: 'fix_request' },
     });
-  });
-
-  it('a refund cannot be undone once what it returned, or what it took, has expired', async () => {
-    const order = await anOrderThatRedeemed();
-    const returned = await merchant.refund(order, '50.00', { take_back: '2.00' });
-    await service.clock.advance({ days: 31 });
-    await merchant.voidRefund(returned).refused(409, 'refund_not_voidable', { obstacle: 'returned_cashback' });
-    const shop = await aLongLivedMerchant(service, { releaseDays: 0, validityDays: 1 });
-    const sold = await shop.completed({ total: '100.00' });
-    const taken = await shop.refund(sold, '50.00');
-    await service.clock.advance({ days: 2 });
-    await shop.voidRefund(taken).refused(409, 'refund_not_voidable', { obstacle: 'taken_cashback' });
   });
 
   it('a void can be bound to a version, needs the permission refund, and finds only refunds of its order', async () => {

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { type Answer, atOnce } from '../support/client.js';
+import { atOnce } from '../support/client.js';
 import { expectCreation, expectInvariants, expectProblem, pointersOf } from '../support/expectations.js';
 import { withoutVoidable } from '../support/event-refund.js';
 import { eventsOf } from '../support/events.js';
@@ -60,96 +60,6 @@ describe('POST /orders/{id}/refunds', () => {
       version: order.version + 1,
       updated_at: body.created_at,
     });
-  });
-
-  it('a full refund returns the redeemed cashback and takes back the earned cashback completely', async () => {
-    const order = await anOrderOf('150.00', '15.00');
-    expect((await refund(order, '150.00')).body).toMatchObject({
-      cashback_returned: '15.00',
-      cashback_taken_back: '6.75',
-      amount_to_pay_back: '135.00',
-    });
-    expect(await merchant.order(order)).toMatchObject({
-      status: 'refunded',
-      cashback: {
-        to_redeem: { redeemed: '15.00', returned: '15.00' },
-        to_receive: { amount: '6.75', taken_back: '6.75', status: 'taken_back' },
-      },
-      refunded: { amount: '150.00', amount_to_pay_back: '135.00' },
-    });
-    expect(await merchant.wallet(order.document)).toMatchObject({
-      available: '15.00',
-      pending: '0.00',
-      debt: '0.00',
-    });
-    expect((await merchant.movements(order.document)).slice(-2)).toEqual(['return 15.00', 'take_back -6.75']);
-  });
-
-  it.each([
-    [
-      '100.00',
-      '10.00',
-      ['33.33', '33.33', '33.34'],
-      ['3.33', '3.33', '3.34'],
-      ['1.50', '1.50', '1.50'],
-      ['30.00', '30.00', '30.00'],
-    ],
-    [
-      '0.03',
-      '0.01',
-      ['0.01', '0.01', '0.01'],
-      ['0.00', '0.00', '0.01'],
-      ['0.00', '0.00', '0.00'],
-      ['0.01', '0.01', '0.00'],
-    ],
-    [
-      '19.99',
-      '9.99',
-      ['0.01', '19.97', '0.01'],
-      ['0.00', '9.98', '0.01'],
-      ['0.01', '0.49', '0.00'],
-      ['0.01', '9.99', '0.00'],
-    ],
-    [
-      '999999999.99',
-      '0.00',
-      ['0.01', '999999999.98'],
-      ['0.00', '0.00'],
-      ['0.01', '49999999.98'],
-      ['0.01', '999999999.98'],
-    ],
-  ])(
-    'refunds of an order of %s that redeemed %s, by %j, split every amount exactly to the centavo',
-    async (total, redeem, amounts, returned, takenBack, toPayBack) => {
-      const order = await anOrderOf(total, redeem);
-      const answers: Answer<Refund>[] = [];
-      for (const amount of amounts) answers.push(await refund(order, amount));
-      const each = (member: 'cashback_returned' | 'cashback_taken_back' | 'amount_to_pay_back'): string[] =>
-        answers.map(({ body }) => body[member]);
-      expect({
-        returned: each('cashback_returned'),
-        takenBack: each('cashback_taken_back'),
-        toPayBack: each('amount_to_pay_back'),
-      }).toEqual({ returned, takenBack, toPayBack });
-      expect((await merchant.order(order)).status).toBe('refunded');
-      expect(await merchant.wallet(order.document)).toMatchObject({
-        available: redeem,
-        pending: '0.00',
-        debt: '0.00',
-      });
-    },
-  );
-
-  it('refunding an order that neither redeemed nor earned cashback moves no cashback', async () => {
-    const shop = await aMerchant(service, { earnRateBps: 0 });
-    const order = await shop.completed();
-    const body = await shop.refund(order, '150.00');
-    expect(body).toMatchObject({
-      cashback_returned: '0.00',
-      cashback_taken_back: '0.00',
-      amount_to_pay_back: '150.00',
-    });
-    expect(await shop.movements(order.document)).toEqual([]);
   });
 
   it('concurrent refunds never exceed the total of the order', async () => {
@@ -235,21 +145,6 @@ describe('POST /orders/{id}/refunds errors', () => {
     expect(late.body).toMatchObject({ current_status: 'refunded', allowed: [], operations: [] });
   });
 
-  it.each([
-    ['pending', undefined, ['completed', 'cancelled'], ['hold', 'amend', 'complete', 'cancel']],
-    ['cancelled', 'cancel', [], []],
-    ['expired', undefined, ['pending', 'completed', 'cancelled'], ['renew', 'complete', 'cancel']],
-  ])('POST /orders/{id}/refunds returns 409 when the order is %s', async (status, operation, allowed, operations) => {
-    const order = await merchant.create();
-    if (operation) await merchant.client.post(`/orders/${order.id}/${operation}`);
-    if (status === 'expired') await service.clock.advance({ minutes: 30 });
-    for (const _attempt of ['first', 'second']) {
-      const answer = await refund(order, '1.00', 'DEV-1');
-      expectProblem(answer, 409, 'invalid_transition');
-      expect(answer.body).toMatchObject({ current_status: status, allowed, operations });
-    }
-  });
-
   it('POST /orders/{id}/refunds returns 404 for an order of another merchant, also for a replay', async () => {
     const other = await aMerchant(service);
     const order = await anOrderOf('150.00', '0.00');
@@ -288,63 +183,6 @@ describe('POST /orders/{id}/refunds with items', () => {
   }
   const of = (id: string, quantity?: number): Members => ({ items: [{ id, ...(quantity && { quantity }) }] });
 
-  it.each<[string, string, [id: string, price: string, quantity?: number][], Members[], string[]]>([
-    [
-      'three items of 100.01 at 100.00',
-      '100.00',
-      [
-        ['a', '100.01'],
-        ['b', '100.01'],
-        ['c', '100.01'],
-      ],
-      [of('a'), of('c'), of('b')],
-      ['33.33', '33.33', '33.34'],
-    ],
-    [
-      'seven pieces of one item at 100.00',
-      '100.00',
-      [['a', '20.00', 7]],
-      Array<Members>(7).fill(of('a', 1)),
-      ['14.28', '14.29', '14.28', '14.29', '14.28', '14.29', '14.29'],
-    ],
-    [
-      'three pieces of 33.33 and a centavo of rest',
-      '100.00',
-      [['a', '33.33', 3]],
-      [of('a', 1), { ...of('a', 2), rest: true }],
-      ['33.33', '66.67'],
-    ],
-    [
-      'an item that is sold at two prices, and shipping',
-      '100.00',
-      [
-        ['a', '30.00'],
-        ['a', '20.00', 2],
-        ['b', '10.00'],
-      ],
-      [{ rest: true }, of('a', 3), of('b')],
-      ['20.00', '70.00', '10.00'],
-    ],
-    [
-      'an item and a present',
-      '10.00',
-      [
-        ['a', '12.00'],
-        ['present', '0.00'],
-      ],
-      [{ items: [{ id: 'present' }, { id: 'a' }] }],
-      ['10.00'],
-    ],
-  ])('%s come back one after the other, and no centavo is left', async (_, total, prices, refunds, amounts) => {
-    const order = await aCart(total, prices);
-    for (const [at, body] of refunds.entries()) expect((await refundItems(order, body)).amount).toBe(amounts[at]);
-    expect(await merchant.order(order)).toMatchObject({
-      status: 'refunded',
-      refunded: { amount: total },
-      cashback: { to_receive: { taken_back: order.cashback.to_receive.amount } },
-    });
-  });
-
   it('a refund keeps the items that came back with their quantities, and shows them wherever it is read', async () => {
     const order = await aCart('120.00', [
       ['shirt', '30.00', 3],
@@ -367,29 +205,6 @@ describe('POST /orders/{id}/refunds with items', () => {
     const path = '/customers/export';
     const { refunds } = await merchant.post<{ refunds: Refund[] }>(path, { document: order.document });
     expect(refunds).toEqual(now);
-  });
-
-  it('refunds of amounts before, between and after bound those of items, and the sum is never above the total', async () => {
-    const prices: [string, string][] = [
-      ['a', '40.00'],
-      ['b', '40.00'],
-      ['c', '40.00'],
-    ];
-    const order = await aCart('100.00', prices, { eligible_total: '80.00' });
-    await merchant.refund(order, '10.00', { eligible_amount: '0.00' });
-    expect(await refundItems(order, of('a'))).toMatchObject({ amount: '33.33', eligible_amount: '26.66' });
-    await merchant.refund(order, '10.00', { eligible_amount: '10.00' });
-    expect(await refundItems(order, of('b'))).toMatchObject({ amount: '33.33', eligible_amount: '30.00' });
-    expect(await refundItems(order, of('c'))).toMatchObject({ amount: '13.34', eligible_amount: '13.34' });
-    expect(await merchant.order(order)).toMatchObject({
-      status: 'refunded',
-      cashback: { to_receive: { taken_back: '4.00' } },
-    });
-    const bounded = await aCart('100.00', prices);
-    await merchant.refund(bounded, '60.00');
-    expect((await refundItems(bounded, of('a'))).amount).toBe('33.33');
-    expect((await refundItems(bounded, of('b'))).amount).toBe('6.67');
-    await refundItems(bounded, of('c')).refused(409, 'invalid_transition');
   });
 
   it('an amended order returns the items that it was completed with', async () => {
@@ -503,13 +318,6 @@ describe('POST /orders/{id}/refunds with items', () => {
     const last = await atOnce(5, (at) => refundItems(order, of('c'), `DEV-last-${at}`).answer);
     expect(last.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409, 409]);
     expect((await merchant.order(order)).status).toBe('refunded');
-  });
-
-  it('pieces that come back at the same time add up to the total', async () => {
-    const order = await aCart('100.00', [['a', '17.00', 7]]);
-    const answers = await atOnce(10, () => refundItems(order, of('a', 1)).answer);
-    expect(answers.filter(({ status }) => status === 201)).toHaveLength(7);
-    expect(await merchant.order(order)).toMatchObject({ status: 'refunded', refunded: { amount: '100.00' } });
   });
 
   it('an order of another merchant is not found, and another version is refused', async () => {

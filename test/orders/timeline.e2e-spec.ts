@@ -194,12 +194,6 @@ describe('GET /orders/{id}/timeline', () => {
     expect(rest.data.at(-1)).toMatchObject({ type: 'take_back' });
   });
 
-  it('of 10 completions at once, a timeline has one', async () => {
-    const order = await merchant.create();
-    await atOnce(10, () => merchant.complete(order, {}));
-    expect(await toldOf(order)).toEqual(['created', 'completed 150.00', 'earn 7.50']);
-  });
-
   it('GET /orders/{id}/timeline returns 404 for an order of another merchant, and an unknown one', async () => {
     const [other, order] = [await aMerchant(service), await merchant.completed()];
     await other.timeline(order).refused(404, 'not_found');

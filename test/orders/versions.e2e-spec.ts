@@ -1,5 +1,4 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { atOnce } from '../support/client.js';
 import { expectInvariants } from '../support/expectations.js';
 import { anOrder } from '../support/factories.js';
 import { useService } from '../support/use-service.js';
@@ -38,20 +37,6 @@ describe('the version of an order', () => {
     await service.clock.advance({ seconds: 1 });
     expect(await merchant.cancel(created)).toEqual(cancelled);
     expect(cancelled).toMatchObject({ version: 2, updated_at: cancelled.cancelled_at });
-  });
-
-  it('a refused change keeps the version and updated_at', async () => {
-    const order = await merchant.completed();
-    await merchant.cancel(order).refused(409, 'invalid_transition');
-    await merchant.refund(order, '150.01').refused(422, 'refund_exceeds_total');
-    expect(await merchant.order(order)).toEqual(order);
-  });
-
-  it('10 concurrent refunds of an order leave 10 versions more', async () => {
-    const order = await merchant.completed();
-    const answers = await atOnce(10, (at) => merchant.refund(order, '1.00', { external_id: `DEV-${at}` }).answer);
-    expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(201));
-    expect((await merchant.order(order)).version).toBe(order.version + 10);
   });
 });
 
