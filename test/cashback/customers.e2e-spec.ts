@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { ORDER_STATUSES } from '../../src/orders/order-transitions.js';
 import { atOnce } from '../support/client.js';
-import { expectInvariants } from '../support/expectations.js';
 import { aDocument, aMerchant } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
 import type { Customer, CustomerCredit, Page, Shop, Wallet } from '../support/shop.js';
@@ -341,5 +340,3 @@ describe('the credits of all customers', () => {
     });
   });
 });
-
-it('reconcile finds nothing after the tests of this file', () => expectInvariants(service));

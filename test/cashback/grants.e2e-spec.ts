@@ -441,7 +441,7 @@ describe('grants with metadata', () => {
   const METADATA = { campaign: 'BF-2026', till: '3' };
   let counter = 0;
   const aGrant = (members: object = {}): Record<string, unknown> & { document: string } => ({
-    external_id: `SORRY-${++counter}`,
+    external_id: `META-${++counter}`,
     document: aDocument(),
     amount: '5.00',
     ...members,

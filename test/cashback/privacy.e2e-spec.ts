@@ -323,15 +323,6 @@ describe('erasing a customer', () => {
       return order;
     }
 
-    it('POST /orders replays an identical order of an erased customer with the pseudonym as its document', async () => {
-      const order = await anOrderToErase();
-      const { pseudonym } = await erasure.erase(merchant.id, order.document);
-      expect(await merchant.create({ ...order, total: '150' }).replayed()).toMatchObject({
-        external_id: order.external_id,
-        document: pseudonym,
-      });
-    });
-
     it('POST /orders returns 409 with a pointer to each different member for an order of an erased customer', async () => {
       const order = await anOrderToErase();
       await erasure.erase(merchant.id, order.document);

@@ -32,10 +32,6 @@ describe('what a refund takes back', () => {
     return body;
   }
 
-  describe('cashback returned by a refund', () => {});
-
-  describe('cashback taken back by a refund', () => {});
-
   describe('cashback that a refund claims', () => {
     let shop: TestMerchant;
     beforeAll(async () => {

@@ -179,32 +179,6 @@ describe('GET /wallets/{id}/entries', () => {
     });
   });
 
-  it('GET /wallets/{id}/entries pages return each existing entry once while new entries are added', async () => {
-    const { id, document } = await aWalletWithEntries();
-    const seqs: number[] = [];
-    let cursor = '';
-    for (;;) {
-      const body = await merchant.entries({ id }, `limit=2${cursor}`);
-      seqs.push(...body.data.map(({ seq }: { seq: number }) => seq));
-      if (body.next_cursor === null) break;
-      await merchant.credit(document, '1.00');
-      cursor = `&cursor=${body.next_cursor}`;
-    }
-    expect(seqs).toEqual([5, 4, 3, 2, 1]);
-  });
-
-  it('GET /wallets/{id}/entries returns 20 entries by default', async () => {
-    const document = aDocument();
-    for (let at = 0; at < 21; at++) await merchant.credit(document, '1.00');
-    const { id } = await merchant.wallet(document);
-    const first = await merchant.entries({ id }).answer;
-    expect(first.body.data.map(({ seq }: { seq: number }) => seq)).toEqual(
-      Array.from({ length: 20 }, (_, at) => 21 - at),
-    );
-    const last = await merchant.entries({ id }, `cursor=${first.body.next_cursor}`).answer;
-    expect(last.body).toMatchObject({ data: [{ seq: 1, balance: '1.00' }], next_cursor: null });
-  });
-
   it('GET /wallets/{id}/entries returns 404 for a wallet of another merchant', async () => {
     const { id } = await aWalletWithEntries();
     const other = await aMerchant(service);
@@ -395,31 +369,6 @@ describe('the credits of a wallet', () => {
       expect((await merchant.credits({ id }, 'status=open')).data).toEqual(open);
     });
 
-    it('GET /wallets/{id}/credits?status=all lists a credit that has expired before its expiry is written', async () => {
-      const document = await merchant.customerWith('5.00', { expiresAt: service.clock.inDays(2) });
-      const { id } = await merchant.wallet(document);
-      const before = (await merchant.credits({ id }, 'status=all')).data;
-      expect(before).toMatchObject([{ amount: '5.00', remaining: '5.00' }]);
-      service.clock.skip(3 * 86_400_000);
-      expect((await merchant.credits({ id })).data).toEqual([]);
-      expect((await merchant.credits({ id }, 'status=all')).data).toMatchObject([
-        { id: before[0]!.id, amount: '5.00' },
-      ]);
-      await service.clock.advance({ ms: 1 });
-      expect((await merchant.credits({ id }, 'status=all')).data).toMatchObject([
-        { amount: '5.00', remaining: '0.00' },
-      ]);
-    });
-
-    it.each([1, 2, 4, 6])('GET /wallets/{id}/credits?status=all pages of %d return each credit once', async (limit) => {
-      const { id, amounts } = await aCustomerOfAllStates();
-      const pages = await merchant.client.pages<Credit>(`/wallets/${id}/credits?status=all&limit=${limit}`);
-      expect(pages.flatMap(({ data }) => data.map(({ amount }) => amount))).toEqual(amounts);
-      expect(pages.map(({ data }) => data.length)).toEqual(
-        Array.from({ length: Math.ceil(6 / limit) }, (_, at) => Math.min(limit, 6 - at * limit)),
-      );
-    });
-
     it('GET /wallets/{id}/credits names a grant of the operator without an external ID by its ID', async () => {
       const document = await merchant.customerWith('5.00');
       const { id, source } = (await creditsOf(document))[0]!;
@@ -457,19 +406,6 @@ describe('the credits of a wallet', () => {
       await service.clock.advance({ hours: 49 });
       const next = await merchant.credits({ id }, `cursor=${body.next_cursor}`).answer;
       expect(next.body).toMatchObject({ data: [{ amount: '3.00' }], next_cursor: null });
-    });
-
-    it('GET /wallets/{id}/credits is consistent with the balance while an order holds and releases', async () => {
-      const document = aDocument();
-      for (let at = 0; at < 4; at++) await merchant.credit(document, '10.00');
-      const { id } = await merchant.wallet(document);
-      const order = await merchant.create({ document });
-      const holds = atOnce(10, (at) => merchant.hold(order, at % 2 ? '25.00' : '0.00').answer);
-      const sums = new Set<number>();
-      for (const { body } of await atOnce(20, () => merchant.credits({ id }).answer))
-        sums.add(body.data.reduce((sum, { remaining, held }) => sum + Number(remaining) - Number(held), 0));
-      await holds;
-      expect([...sums].filter((sum) => sum !== 40 && sum !== 15)).toEqual([]);
     });
 
     it('GET /wallets/{id}/credits returns the credits of an erased customer without reasons', async () => {
@@ -707,45 +643,6 @@ describe('statements', () => {
   });
 
   describe('the source of a line', () => {
-    it('every line of a credit says where the credit comes from, a line of the debt does not, and each is one ledger entry', async () => {
-      const document = aDocument();
-      const granted = await merchant.grant({ document, amount: '20.00', store: 'RJ-003', reason: 'Late delivery' });
-      const order = await merchant.completed({ document, total: '200.00', store: 'SP-014' });
-      await service.clock.advance({ days: 10 });
-      const spent = await merchant.completed({ document, total: '60.00', earn_amount: '0.00' }, { redeem: '30.00' });
-      await merchant.refund(order, '200.00');
-      await merchant.refund(spent, '20.00');
-      const debit = await merchant.debit({ document, take: 'available', amount: '0.50', reason: 'Granted twice' })
-        .answer;
-      const ofGrant = {
-        type: 'grant',
-        id: granted.id,
-        external_id: granted.external_id,
-        store: 'RJ-003',
-        return: false,
-      };
-      const ofOrder = { type: 'order', id: order.id, external_id: order.external_id, store: 'SP-014', return: false };
-      const lines = await merchant.statement(document);
-      const shown = lines.map(({ kind, amount, source, lines: number, reason }) => [
-        kind,
-        amount,
-        source,
-        number,
-        reason,
-      ]);
-      expect(shown).toEqual([
-        ['grant', '20.00', ofGrant, 1, 'Late delivery'],
-        ['earn', '10.00', ofOrder, 1, null],
-        ['redeem', '-20.00', ofGrant, 1, null],
-        ['redeem', '-10.00', ofOrder, 1, null],
-        ['debt', '10.00', null, 1, null],
-        ['return', '10.00', ofOrder, 1, null],
-        ['take_back', '-10.00', ofOrder, 1, null],
-        ['repay', '-10.00', null, 1, null],
-      ]);
-      expect(debit.status).toBe(422);
-    });
-
     it('the lines of a void, an expiry, a debit and its void, and a corrected customer say where their credit comes from', async () => {
       const document = aDocument();
       const granted = await merchant.grant({ document, amount: '20.00', reason: 'Late delivery', store: 'RJ-003' });
@@ -924,8 +821,6 @@ describe('statements', () => {
     });
   });
 
-  describe('the order of the lines of one operation', () => {});
-
   describe('the balance of a statement', () => {
     it('the balance is what is available, pending, held, or expired and not yet written off', async () => {
       const document = await merchant.customerWith('30.00', { expiresAt: service.clock.inDays(2) });
@@ -1037,7 +932,6 @@ describe('the ledger of a merchant', () => {
 const HOUR_MS = 3_600_000;
 
 describe('the available balance between the dates that change it', () => {
-  const { service } = useService();
   let merchant: TestMerchant;
   let document: string;
 
@@ -1100,19 +994,6 @@ describe('the available balance between the dates that change it', () => {
       '100.00',
       '0.00',
     ]);
-  });
-
-  it('a wallet keeps the earliest date of its pending and available credits', async () => {
-    const start = service.clock.now();
-    await grantFor('50.00', 0, 10);
-    expect(await changesAfter(start)).toBe(10);
-    await grantFor('50.00', 8, 20);
-    expect(await changesAfter(start)).toBe(8);
-    const order = await merchant.create({ document, total: '200.00' });
-    await merchant.hold(order, '50.00');
-    expect(await changesAfter(start)).toBe(8);
-    await merchant.complete(order);
-    expect(await changesAfter(start)).toBe(8);
   });
 });
 

@@ -278,17 +278,6 @@ describe('POST /orders after an amendment', () => {
       ]);
   });
 
-  it('POST /orders replays both contents of an amended order that was created with expires_at', async () => {
-    const first = anOrder({ expires_at: new Date(service.clock.now().getTime() + 3_600_000).toISOString() });
-    const order = await merchant.create(first);
-    const current = await merchant.amend(order, aCart('100.00'));
-    for (const cart of [{}, aCart('100.00'), { ...aCart('100.00'), expires_at: undefined }]) {
-      const again = await merchant.create({ ...first, ...cart }).answer;
-      expect(replayed(again)).toEqual([201, 'true']);
-      expect(again.body).toEqual(current);
-    }
-  });
-
   it('a 409 for the first content of an amended order with a third expires_at names only expires_at, also after an erasure', async () => {
     for (const members of [{}, { expires_at: service.clock.inMinutes(60) }]) {
       const first = anOrder({ metadata: { till: '7' }, ...members });

@@ -365,8 +365,6 @@ describe('expires_at of PUT /orders/{id}/redemption', () => {
   });
 });
 
-describe('the expiry of earned cashback', () => {});
-
 /** What an order shows that earns nothing unless it is renewed or completed. */
 const NOTHING_TO_RECEIVE = {
   ...{ amount: '0.00', limited_by: null, taken_back: '0.00', status: 'none' },

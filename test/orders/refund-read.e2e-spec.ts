@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { type Answer, atOnce, Client } from '../support/client.js';
 import { eventsOf } from '../support/events.js';
-import { expectInvariants, expectProblem } from '../support/expectations.js';
+import { expectProblem } from '../support/expectations.js';
 import { aDocument, aMerchant, aUser, logIn } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
 import { idsOf, type Order, type Page, type Refund, type Shop, type TimelineLine } from '../support/shop.js';
@@ -42,26 +42,6 @@ describe('refunds of an order', () => {
           status: 200,
           body: { data: now(refunds).toReversed(), next_cursor: null },
         });
-    });
-
-    it('GET /orders/{id}/refunds returns an empty list for an order without refunds, whatever its status', async () => {
-      for (const order of [await merchant.create(), await merchant.completed()])
-        expect((await list(order)).body).toEqual({ data: [], next_cursor: null });
-    });
-
-    it('GET /orders/{id}/refunds pages return each existing refund once while new refunds are added', async () => {
-      const { order, refunds } = await aRefundedOrder(['1.00', '2.00', '3.00', '4.00', '5.00']);
-      const seen: string[] = [];
-      let cursor = '';
-      for (;;) {
-        const { body } = await list(order, `?limit=2${cursor}`);
-        expect(body.data.length).toBeLessThanOrEqual(2);
-        seen.push(...idsOf(body));
-        if (body.next_cursor === null) break;
-        await refund(order, `LATE-${seen.length}`, '0.01');
-        cursor = `&cursor=${body.next_cursor}`;
-      }
-      expect(seen).toEqual(refunds.map(({ id }) => id).reverse());
     });
 
     it('GET /orders/{id}/refunds pages return each refund once when refunds have the same creation date', async () => {
@@ -218,21 +198,6 @@ describe('refunds of all orders', () => {
       for (const bounds of ['', `&created_from=${at.toISOString()}`])
         expect((await shop.all<Refund>(`/refunds?limit=3${bounds}`)).map(({ id }) => id)).toEqual(ids);
       expect(await list(shop, `created_to=${at.toISOString()}`)).toMatchObject({ data: [] });
-    });
-
-    it('the pages of GET /refunds return each existing refund once while refunds are added', async () => {
-      const shop = await aMerchant(service);
-      const refunds = await refundsOf(shop, 5);
-      const order = await shop.completed();
-      const seen: string[] = [];
-      for (let cursor = ''; ;) {
-        const page = await list(shop, `limit=2${cursor}`);
-        seen.push(...idsOf(page));
-        if (page.next_cursor === null) break;
-        await shop.refund(order, '0.01');
-        cursor = `&cursor=${page.next_cursor}`;
-      }
-      expect(seen).toEqual(idsOf({ data: refunds }));
     });
 
     it('GET /refunds has the refunds of an erased customer without reasons', async () => {
@@ -481,5 +446,3 @@ describe('what happened to an order', () => {
     });
   });
 });
-
-it('reconcile finds nothing after the tests of this file', () => expectInvariants(service));

@@ -602,8 +602,6 @@ describe('quotes of refunds', () => {
       await (await aUser(service, merchant.id, ['sell'])).post(path, body).refused(403, 'forbidden');
     });
   });
-
-  describe('the operations of an order', () => {});
 });
 
 describe('refunds that are undone', () => {
@@ -640,23 +638,6 @@ describe('refunds that are undone', () => {
   }
 
   describe('POST /orders/{id}/refunds/{refund_id}/void', () => {
-    it('the lines of a refund that is undone are those of the refund, one for each step of it', async () => {
-      const document = await merchant.customerWith('5.00', { expiresAt: service.clock.inDays(20) });
-      await merchant.credit(document, '15.00', { expiresAt: service.clock.inDays(30) });
-      const order = await merchant.completed({ document, total: '600.00' }, { redeem: '20.00' });
-      await merchant.completed({ document, total: '100.00' }, { redeem: '29.00' });
-      const refund = await merchant.refund(order, '600.00');
-      expect((await merchant.wallet(document)).debt).not.toBe('0.00');
-      await merchant.voidRefund(refund);
-      const { id } = await merchant.wallet(document);
-      const lines = (await merchant.entries({ id }, 'by=change')).data.toReversed();
-      const own = lines.filter(({ refund_id }) => refund_id === refund.id);
-      expect(own.map(({ kind, amount }) => `${kind} ${amount}`)).toEqual([
-        ...['return 20.00', 'take_back -23.55', 'debt 5.45'],
-        ...['take_back 23.55', 'return -20.00', 'debt -5.45'],
-      ]);
-    });
-
     it.each([
       ['a part', '33.33', {}],
       ['the whole order', '100.00', {}],

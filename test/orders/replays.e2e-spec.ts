@@ -4,7 +4,7 @@ import { type Answer, atOnce, Client } from '../support/client.js';
 import { expectCreation, expectInvariants, expectProblem, pointersOf } from '../support/expectations.js';
 import { aDocument, aMerchant, anOrder, PASSWORD } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
-import { type Call, oneAtOnce, type Order, type Tokens } from '../support/shop.js';
+import { type Tokens } from '../support/shop.js';
 import { useMerchant } from '../support/use-merchant.js';
 import { useService } from '../support/use-service.js';
 import { rowsOf } from '../support/wallets.js';
@@ -155,16 +155,6 @@ describe('a repeated POST /orders', () => {
     await merchant.refund(created, '150.00');
     expect(await merchant.create(order)).toMatchObject({ id: created.id, status: 'refunded' });
     await expectInvariants(service);
-  });
-
-  it('a repeated POST /orders returns a cancelled or expired order with its current status', async () => {
-    const [expiring, cancelled] = [anOrder(), anOrder()];
-    await merchant.create(expiring);
-    const body = await merchant.create(cancelled);
-    await merchant.cancel(body);
-    await service.clock.advance({ minutes: 31 });
-    expect(await merchant.create(expiring)).toMatchObject({ status: 'expired' });
-    expect(await merchant.create(cancelled)).toMatchObject({ status: 'cancelled' });
   });
 });
 
@@ -494,21 +484,6 @@ describe('metadata', () => {
         expect(await merchant.order(body)).toEqual(body);
       },
     );
-
-    it('only one of 20 concurrent POST /orders requests with different metadata creates the order', async () => {
-      const order = anOrder();
-      const send = (at: number): Call<Order> => merchant.create({ ...order, metadata: { till: String(at) } });
-      const errors = [expect.objectContaining({ pointer: '/metadata/till' })];
-      const created = await oneAtOnce(20, send, 409, { code: 'external_id_conflict', errors });
-      expect(await merchant.order(created)).toEqual(created);
-    });
-
-    it('POST /orders creates an order of another merchant with its own metadata', async () => {
-      const [order, other] = [anOrder({ metadata: METADATA }), await aMerchant(service)];
-      await merchant.create(order);
-      const body = await other.create({ ...order, metadata: { till: '4' } });
-      expect(body).toMatchObject({ metadata: { till: '4' } });
-    });
   });
 
   describe('the metadata of an amended order', () => {
@@ -545,13 +520,6 @@ describe('metadata', () => {
       await merchant
         .create({ ...order, metadata: { till: '4' } })
         .refused(409, 'external_id_conflict', ['/metadata/till']);
-    });
-
-    it('a completed order keeps its metadata: PUT /orders/{id} returns 409', async () => {
-      const order = await merchant.create({ ...CART, metadata: METADATA });
-      await merchant.complete(order);
-      await amend(order, { till: '4' }).refused(409, 'invalid_transition');
-      expect((await merchant.order(order)).metadata).toEqual(METADATA);
     });
   });
 

@@ -470,24 +470,6 @@ describe('who made a change', () => {
     expect(await till.voidGrant(grant, { reason: 'Another reason' })).toEqual(voided);
   });
 
-  it('a later void by another user is in the ledger and the events, and the grant keeps the user and reason of the first one', async () => {
-    const document = aDocument();
-    const grant = await merchant.grant({ document });
-    const order = await merchant.completed({ document }, { redeem: '20.00' });
-    const first = await merchant.voidGrant(grant, { reason: 'A mistake' });
-    await merchant.refund(order, '150.00');
-    const second = await till.voidGrant(grant, { reason: 'Another reason' });
-    expect(second).toEqual({ ...first, voided: '50.00' });
-    expect((await authorsOf(document)).filter((entry) => String(entry).startsWith('void'))).toEqual([
-      ['void', merchant.name],
-      ['void', till.name],
-    ]);
-    expect((await authorsOfEvents(document)).filter((event) => String(event).includes('voided'))).toEqual([
-      ['cashback.voided', merchant.name],
-      ['cashback.voided', till.name],
-    ]);
-  });
-
   it('of several users that do the same at once, the one that did it is named', async () => {
     const users = [merchant, till];
     const shown = (by: unknown): TestMerchant =>
@@ -614,32 +596,6 @@ describe('who made a change', () => {
       ['order.expired', null],
       ['order.completed', shop.by],
     ]);
-  });
-
-  it('a debt that is repaid with what an expired order releases is repaid by no user, and with what a cancelled one releases by its user', async () => {
-    const shop = await aMerchant(service, { releaseDays: 0, redeemShareBps: 10_000 });
-    for (const isCancelled of [true, false]) {
-      const sold = await shop.completed();
-      const { document } = sold;
-      await shop.completed({ document, earn_amount: '0.00' }, { redeem: '7.50' });
-      await shop.credit(document, '7.50');
-      const order = await shop.create({ document });
-      await shop.hold(order, '7.50');
-      await shop.refund(sold, '150.00');
-      if (isCancelled) await shop.cancel(order);
-      else service.clock.skip(1_800_000);
-      const by = isCancelled ? shop.by : null;
-      const events = (await eventsOf(service, shop)).filter((event) => documentOf(event) === document);
-      expect(events.slice(-2).map((event) => [event.type, event.by])).toEqual([
-        ['wallet.debt_changed', by],
-        [isCancelled ? 'order.cancelled' : 'order.expired', by],
-      ]);
-      const repayment = (await shop.statement(document)).slice(-2);
-      expect(repayment.map((entry) => [entry.kind, entry.by])).toEqual([
-        ['take_back', by],
-        ['repay', by],
-      ]);
-    }
   });
 });
 
