@@ -460,6 +460,15 @@ describe('grants with metadata', () => {
       expect((await merchant.voidGrant(body)).metadata).toEqual(METADATA);
     });
 
+    it('a grant without metadata, with null and with {} is the same grant with the metadata {}', async () => {
+      const content = aGrant();
+      const { body } = await merchant.client.post('/grants', content);
+      expect(body.metadata).toEqual({});
+      for (const metadata of [null, {}])
+        expect(await merchant.client.post('/grants', { ...content, metadata })).toMatchObject({ status: 201, body });
+      expect(await merchant.movements(content.document)).toEqual(['grant 5.00']);
+    });
+
     it.each([
       [undefined, ['/metadata/campaign', '/metadata/till']],
       [{ ...METADATA, till: '4' }, ['/metadata/till']],
@@ -511,6 +520,22 @@ describe('grants with metadata', () => {
       expect(await merchant.readGrant(kept)).toEqual(kept);
       expect(await rowsOf(service, "SELECT id FROM cashback_credits WHERE reason = 'Sorry'")).toEqual([]);
       expect((await merchant.client.post('/grants', content)).body).toMatchObject({ id: body.id, document: pseudonym });
+    });
+
+    it("erasing a customer does not wait for another customer's grant", async () => {
+      const [content, others] = [aGrant({ metadata: METADATA }), aGrant({ metadata: METADATA })];
+      await merchant.client.post('/grants', content);
+      const { body } = await merchant.client.post('/grants', others);
+      const own = await createDataSource(service.databaseUrl).initialize();
+      try {
+        const erased = await own.transaction(async (manager) => {
+          await manager.query('SELECT credit_id FROM cashback_grants WHERE credit_id = ? FOR UPDATE', [body.id]);
+          return merchant.erase(content.document);
+        });
+        expect(erased).toMatchObject({ wallets: 1 });
+      } finally {
+        await own.destroy();
+      }
     });
   });
 });

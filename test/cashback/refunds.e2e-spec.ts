@@ -5,20 +5,12 @@ import { FrozenClock } from '../support/clock.js';
 import { localDate, startOfDayAfter } from '../support/days.js';
 import { eventsOf } from '../support/events.js';
 import { expectInvariants } from '../support/expectations.js';
-import {
-  aCompletedOrder,
-  aCreatedOrder,
-  aDocument,
-  anOrder,
-  aUser,
-  grant,
-  type TestMerchant,
-} from '../support/factories.js';
+import { aDocument, anOrder, aUser, type TestMerchant } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
 import type { Credit, Grant, Members, Order, Refund, Wallet } from '../support/shop.js';
 import { useMerchant } from '../support/use-merchant.js';
 import { useService } from '../support/use-service.js';
-import { movementsOf, type Row, rowsOf, statementOf } from '../support/wallets.js';
+import { type Row, rowsOf } from '../support/wallets.js';
 
 const clock = new FrozenClock();
 const { service } = useService({ clock });
@@ -221,9 +213,9 @@ describe('what a refund returns', () => {
     return body;
   }
   const credit = (amount: string, expiresAt: number): Promise<void> =>
-    grant(service, merchant, document, amount, { expiresAt: new Date(expiresAt) });
+    merchant.credit(document, amount, { expiresAt: new Date(expiresAt) });
   const completed = (redeem: string, members: Members = {}): Promise<Order> =>
-    aCompletedOrder(merchant, { document, total: '100.00', ...members }, { redeem });
+    merchant.completed({ document, total: '100.00', ...members }, { redeem });
   const wallet = (): PromiseLike<Wallet> => merchant.wallet(document);
   const movements = (): Promise<string[]> => merchant.movements(document);
   /** The end of the 7th day after today. */
@@ -297,7 +289,7 @@ describe('what a refund returns', () => {
         { order_id: null, refund_id: second.id, from_credit_id: fromA!.id, remaining_cents: 2000 },
       ]);
       expect(fromA).toMatchObject({ remaining_cents: 0, expires_at: new Date(a) });
-      const lines = (await statementOf(merchant, document)).filter(({ kind }) => kind === 'return');
+      const lines = (await merchant.statement(document)).filter(({ kind }) => kind === 'return');
       expect(lines.map(({ refund_id, order_id }) => [refund_id, order_id])).toEqual([
         ...[first.id, first.id, second.id].map((id) => [id, order.id]),
       ]);
@@ -427,15 +419,15 @@ describe('what orders hold', () => {
     merchant.client.post(`/orders/${order.id}/complete`, { redeem });
   const cancel = (order: { id: string }): Promise<Answer<Order>> => merchant.client.post(`/orders/${order.id}/cancel`);
   const credit = (amount: string, expiresAt: number): Promise<void> =>
-    grant(service, merchant, document, amount, { expiresAt: new Date(expiresAt) });
+    merchant.credit(document, amount, { expiresAt: new Date(expiresAt) });
   const wallet = (): PromiseLike<Wallet> => merchant.wallet(document);
-  const movements = (): Promise<string[]> => movementsOf(merchant, document);
+  const movements = (): Promise<string[]> => merchant.movements(document);
   /** Moves the clock to an instant without a sweep. */
   const skipTo = (instant: number): void => clock.skip(instant - clock.ms);
 
   /** Creates an order of 100.00 that holds an amount until an instant. */
   async function anOrderHolding(amount: string, until = clock.ms + 2 * DAY_MS): Promise<Order> {
-    const order = await aCreatedOrder(merchant, {
+    const order = await merchant.create({
       ...{ document, total: '100.00', expires_at: new Date(until).toISOString() },
     });
     const { status, body } = await hold(order, amount);
@@ -553,7 +545,7 @@ describe('what orders hold', () => {
 
     /** The lines of a statement, with the instant of those that expire. */
     async function lines(): Promise<string[]> {
-      return (await statementOf(merchant, document)).map(({ kind, amount, effective_at }) =>
+      return (await merchant.statement(document)).map(({ kind, amount, effective_at }) =>
         kind === 'expire' ? `${kind} ${amount} at ${effective_at}` : `${kind} ${amount}`,
       );
     }

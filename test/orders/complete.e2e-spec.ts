@@ -347,6 +347,13 @@ describe('POST /orders with complete', () => {
     expect((await merchant.order(order)).status).toBe('pending');
   });
 
+  it('a sale of an order whose customer was erased before it completes that order', async () => {
+    const body = anOrder();
+    await merchant.create(body);
+    await merchant.erase(body.document);
+    expect(await merchant.create({ ...body, complete: {} }).changed()).toMatchObject({ status: 'completed' });
+  });
+
   it.each([
     ['422', 'redemption_exceeds_maximum', { redeem: '0.01' }, ['/complete/redeem']],
     ['422', 'redemption_exceeds_maximum', { redeem: '75.01' }, ['/complete/redeem']],

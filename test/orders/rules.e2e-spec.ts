@@ -243,6 +243,10 @@ describe('campaigns of a user with the permission rules', () => {
         await shop.campaign({ ...days(10, 11), rules }).refused(400, 'validation_failed', members);
       await shop.campaign({ ...days(10, 11), name: '' }).refused(400, 'validation_failed', ['/name']);
       expect((await shop.get<Page<CampaignOfShop>>('/campaigns')).data).toHaveLength(1);
+      // Of those that overlap at the same time, one is made.
+      await oneAtOnce(3, (at) => shop.campaign({ ...days(20 + at, 23), name: `Other ${at}` }), 400, {
+        code: 'validation_failed',
+      });
     });
 
     it('a campaign of today begins in a minute, and can be changed and deleted before it begins', async () => {

@@ -114,7 +114,9 @@ const FAULTS = [
     (operation) => REASON_FAULTS.map((fault) => [operation, 'reason', ...fault] as const),
   ),
   ...TEXT_FAULTS.map((fault) => ['POST /grants', 'note', ...fault] as const),
-  ...METADATA_FAULTS.map((fault) => ['POST /orders/{id}/refunds', 'metadata', ...fault] as const),
+  ...['POST /orders/{id}/refunds', 'POST /grants'].flatMap((operation) =>
+    METADATA_FAULTS.map((fault) => [operation, 'metadata', ...fault] as const),
+  ),
 ];
 
 describe('stores, reasons and notes that are not valid', () => {
