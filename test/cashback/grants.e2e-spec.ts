@@ -1,16 +1,34 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from '@jest/globals';
 import { GrantsService } from '../../src/cashback/grants.service.js';
-import { type Answer, atOnce } from '../support/client.js';
+import { Admission } from '../../src/platform/http/admission.js';
+import { createDataSource } from '../../src/schema.js';
+import { AdminCommandLine } from '../support/admin.js';
+import { type Answer, atOnce, Client } from '../support/client.js';
+import { FrozenClock } from '../support/clock.js';
+import { eventsOf } from '../support/events.js';
 import { changesAmong, expectCreation, expectInvariants, expectProblem, pointersOf } from '../support/expectations.js';
-import { aDocument, aMerchant, aUser, type TestMerchant } from '../support/factories.js';
+import { aDocument, aMerchant, anOrder, aUser, punctuated, type TestMerchant } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
-import type { Grant, Order } from '../support/shop.js';
+import { startService } from '../support/service.js';
+import {
+  type Debit,
+  type Grant,
+  type GrantResult,
+  idsOf,
+  type Members,
+  oneAtOnce,
+  type Order,
+  type Page,
+  type Shop,
+  unique,
+} from '../support/shop.js';
 import { sqlOf } from '../support/sql-blocks.js';
+import { useMerchant } from '../support/use-merchant.js';
 import { useService } from '../support/use-service.js';
 import { rowsOf } from '../support/wallets.js';
 
 const { service, merchant } = useService({ merchant: aLongLivedMerchant });
-afterEach(() => expectInvariants(service));
 
 let counter = 0;
 const aGrant = (members: Record<string, unknown> = {}): Record<string, unknown> & { document: string } => ({
@@ -102,19 +120,6 @@ describe('POST /grants', () => {
     });
   });
 
-  it('POST /grants pays a debt first', async () => {
-    const shop = await aMerchant(service, { releaseDays: 0 });
-    const document = aDocument();
-    const earned = await shop.completed({ document });
-    await shop.completed({ document, total: '15.00' }, { redeem: '7.50' });
-    await shop.refund(earned, '150.00');
-    const { debt } = await shop.wallet(document);
-    expect(Number(debt)).toBeGreaterThan(0);
-    const { body } = await create({ document }, shop);
-    expect(Number(body.remaining)).toBeCloseTo(80 - Number(debt), 2);
-    expect((await shop.wallet(document)).debt).toBe('0.00');
-  });
-
   it.each([
     [{}, ['/amount', '/document', '/external_id']],
     [{ amount: '0.00' }, ['/amount']],
@@ -162,14 +167,6 @@ describe('a repeated POST /grants', () => {
       expect(again.headers.get('location')).toBe(`/grants/${body.id}`);
     }
     expect(await merchant.movements(content.document)).toEqual(['grant 80.00']);
-  });
-
-  it('a repeated POST /grants still replays after its last day has passed', async () => {
-    const content = aGrant({ available_on: dayIn(0), expires_on: dayIn(0) });
-    const { body } = await merchant.client.post('/grants', content);
-    await service.clock.advance({ minutes: 3 * 24 * 60 });
-    const again = await merchant.client.post('/grants', content);
-    expect(again).toMatchObject({ status: 201, body: { id: body.id, remaining: '0.00', expires_on: body.expires_on } });
   });
 
   it.each(['reason', 'available_on', 'expires_on'])(
@@ -225,18 +222,6 @@ describe('a repeated POST /grants', () => {
     for (const answer of answers.filter(({ status }) => status !== 201))
       expectProblem(answer, 409, 'external_id_conflict');
     expect(await merchant.movements(content.document)).toEqual([`grant ${won!.body.amount}`]);
-  });
-
-  it('POST /grants grants separately for another merchant with the same external_id', async () => {
-    const content = aGrant();
-    const other = await aMerchant(service);
-    const [mine, theirs] = [
-      await merchant.client.post('/grants', content),
-      await other.client.post('/grants', content),
-    ];
-    expect([mine.status, theirs.status]).toEqual([201, 201]);
-    expect(theirs.body.id).not.toBe(mine.body.id);
-    expectCreation(theirs);
   });
 
   it('POST /grants replays the grant of an erased customer with the pseudonym and without the reason', async () => {
@@ -405,27 +390,6 @@ describe('POST /grants/{id}/void', () => {
     expect(await merchant.movements(body.document)).toEqual(['grant 80.00', 'void -80.00']);
   });
 
-  it('POST /grants/{id}/void takes back a grant that is still pending and leaves other credits alone', async () => {
-    const document = await merchant.customerWith('5.00');
-    const { body } = await create({ document, available_on: dayIn(3) });
-    expect((await voidGrant(body.id)).body).toMatchObject({ voided: '80.00', remaining: '0.00' });
-    expect(await merchant.wallet(document)).toMatchObject({ available: '5.00', pending: '0.00' });
-  });
-
-  it('POST /grants/{id}/void leaves what was redeemed, and a refund returns it to the customer', async () => {
-    const { body } = await create();
-    const document = body.document;
-    const order = await merchant.completed({ document }, { redeem: '30.00' });
-    expect((await voidGrant(body.id)).body).toMatchObject({ voided: '50.00', remaining: '0.00' });
-    expect(await merchant.wallet(document)).toMatchObject({ available: '0.00', debt: '0.00' });
-    await merchant.refund(order, '150.00');
-    expect(await merchant.wallet(document)).toMatchObject({ available: '30.00' });
-    expect(await merchant.readGrant(body)).toMatchObject({
-      voided: '50.00',
-      remaining: '30.00',
-    });
-  });
-
   it('POST /grants/{id}/void leaves what an order holds, and takes it back when it is repeated after the release', async () => {
     const { body } = await create();
     const document = body.document;
@@ -440,24 +404,6 @@ describe('POST /grants/{id}/void', () => {
     expect(await merchant.voidGrant(body).replayed()).toEqual(rest);
     expect(await merchant.wallet(document)).toMatchObject({ available: '0.00', held: '0.00' });
     expect(await merchant.movements(document)).toEqual(['grant 80.00', 'void -50.00', 'void -30.00']);
-  });
-
-  it('POST /grants/{id}/void lets an order that holds cashback of the grant complete with it', async () => {
-    const { body } = await create();
-    const order = await aHold(body.document, '30.00');
-    await voidGrant(body.id);
-    const completed = await merchant.complete(order).answer;
-    expect(completed).toMatchObject({ status: 200, body: { cashback: { to_redeem: { redeemed: '30.00' } } } });
-    expect((await voidGrant(body.id)).body.voided).toBe('50.00');
-  });
-
-  it('POST /grants/{id}/void of an expired grant takes back nothing', async () => {
-    const { body } = await create({ expires_on: dayIn(0) });
-    await service.clock.advance({ minutes: 25 * 60 });
-    const voided = await merchant.voidGrant(body).changed();
-    expect(voided).toMatchObject({ voided: '0.00', remaining: '0.00', voided_at: expect.stringMatching(/Z$/) });
-    expect(await merchant.voidGrant(body).replayed()).toEqual(voided);
-    expect(await merchant.movements(body.document)).toEqual(['grant 80.00', 'expire -80.00']);
   });
 
   it('POST /grants/{id}/void works for the grant of an erased customer', async () => {
@@ -490,3 +436,897 @@ describe('POST /grants/{id}/void', () => {
     expect((await merchant.readGrant(body)).voided).toBe(`${10 - held}.00`);
   });
 });
+
+describe('grants with metadata', () => {
+  const METADATA = { campaign: 'BF-2026', till: '3' };
+  let counter = 0;
+  const aGrant = (members: object = {}): Record<string, unknown> & { document: string } => ({
+    external_id: `META-${++counter}`,
+    document: aDocument(),
+    amount: '5.00',
+    ...members,
+  });
+
+  describe('the metadata of a grant', () => {
+    it('POST /grants keeps metadata, replays it in any order of its members, and GET and void return it', async () => {
+      const content = aGrant({ metadata: METADATA });
+      const { status, body } = await merchant.client.post('/grants', content);
+      expect({ status, metadata: body.metadata }).toEqual({ status: 201, metadata: METADATA });
+      const reversed = Object.fromEntries(Object.entries(METADATA).reverse());
+      const again = await merchant.client.post('/grants', { ...content, metadata: reversed });
+      expect(again).toMatchObject({ status: 201, body });
+      expect(again.headers.get('idempotency-replayed')).toBe('true');
+      expect(await merchant.readGrant(body)).toEqual(body);
+      expect((await merchant.voidGrant(body)).metadata).toEqual(METADATA);
+    });
+
+    it('a grant without metadata, with null and with {} is the same grant with the metadata {}', async () => {
+      const content = aGrant();
+      const { body } = await merchant.client.post('/grants', content);
+      expect(body.metadata).toEqual({});
+      for (const metadata of [null, {}])
+        expect(await merchant.client.post('/grants', { ...content, metadata })).toMatchObject({ status: 201, body });
+      expect(await merchant.movements(content.document)).toEqual(['grant 5.00']);
+    });
+
+    it.each([
+      [undefined, ['/metadata/campaign', '/metadata/till']],
+      [{ ...METADATA, till: '4' }, ['/metadata/till']],
+      [{ ...METADATA, ['__proto__']: 'x' }, ['/metadata/__proto__']],
+    ])(
+      'POST /grants returns 409 with a pointer to each different member when the metadata is %j',
+      async (metadata, pointers) => {
+        const content = aGrant({ metadata: METADATA });
+        await merchant.client.post('/grants', content);
+        for (const _attempt of ['first', 'second']) {
+          const answer = await merchant.client.post('/grants', { ...content, metadata });
+          expectProblem(answer, 409, 'external_id_conflict');
+          expect(pointersOf(answer)).toEqual(pointers);
+        }
+        expect(await merchant.movements(content.document)).toEqual(['grant 5.00']);
+      },
+    );
+
+    it('only one of 20 concurrent POST /grants requests with different metadata grants cashback', async () => {
+      const content = aGrant();
+      const answers = await atOnce(20, (at) =>
+        merchant.client.post('/grants', { ...content, metadata: { till: String(at) } }),
+      );
+      const [won, ...others] = answers.filter(({ status }) => status === 201);
+      expect(others).toEqual([]);
+      expect(await merchant.readGrant(won!.body)).toEqual(won!.body);
+      expect(await merchant.movements(content.document)).toEqual(['grant 5.00']);
+    });
+
+    it("erasing a customer erases the metadata of all its grants, and leaves other customers' alone", async () => {
+      const [content, others] = [aGrant({ metadata: METADATA }), aGrant({ metadata: METADATA })];
+      const { body } = await merchant.client.post('/grants', content);
+      const { body: second } = await merchant.client.post('/grants', {
+        ...aGrant(),
+        ...content,
+        external_id: 'second',
+      });
+      const { body: kept } = await merchant.client.post('/grants', others);
+      // A grant of the operator without an external ID has no metadata.
+      const { document } = content;
+      await service.app.get(GrantsService).grant(merchant.id, { document, amountCents: 100, reason: 'Sorry' });
+      const { pseudonym } = await merchant.erase(document);
+      for (const before of [body, second])
+        expect(await merchant.readGrant(before)).toEqual({
+          ...before,
+          document: pseudonym,
+          metadata: {},
+        });
+      expect(await merchant.readGrant(kept)).toEqual(kept);
+      expect(await rowsOf(service, "SELECT id FROM cashback_credits WHERE reason = 'Sorry'")).toEqual([]);
+      expect((await merchant.client.post('/grants', content)).body).toMatchObject({ id: body.id, document: pseudonym });
+    });
+
+    it("erasing a customer does not wait for another customer's grant", async () => {
+      const [content, others] = [aGrant({ metadata: METADATA }), aGrant({ metadata: METADATA })];
+      await merchant.client.post('/grants', content);
+      const { body } = await merchant.client.post('/grants', others);
+      const own = await createDataSource(service.databaseUrl).initialize();
+      try {
+        const erased = await own.transaction(async (manager) => {
+          await manager.query('SELECT credit_id FROM cashback_grants WHERE credit_id = ? FOR UPDATE', [body.id]);
+          return merchant.erase(content.document);
+        });
+        expect(erased).toMatchObject({ wallets: 1 });
+      } finally {
+        await own.destroy();
+      }
+    });
+  });
+});
+
+describe('grants in batches', () => {
+  const merchant = useMerchant(() => aMerchant(service));
+
+  const aGrant = (members: Members = {}): Members & { external_id: string; document: string } => ({
+    ...{ external_id: `BDAY-${unique()}`, document: aDocument(), amount: '5.00', ...members },
+  });
+  const grants = (count: number, members: Members = {}) => Array.from({ length: count }, () => aGrant(members));
+
+  /** Sends a batch again while a problem is retryable, as callers do. */
+  async function send(shop: TestMerchant, data: readonly unknown[]): Promise<GrantResult[]> {
+    for (;;) {
+      const results = (await shop.grantEach(data)).data;
+      expect(results).toHaveLength(data.length);
+      if (!results.some(({ problem }) => problem?.retryable)) return results;
+    }
+  }
+
+  const statuses = (results: readonly GrantResult[]): number[] => results.map(({ status }) => status);
+  const codes = (results: readonly GrantResult[]) => results.map(({ problem }) => problem?.code ?? null);
+
+  /** The external IDs of a merchant's grants, in no order. */
+  const stored = async (shop: TestMerchant): Promise<string[]> =>
+    (await shop.all<{ external_id: string }>('/grants?limit=100')).map(({ external_id }) => external_id).sort();
+
+  const idsOf = (sent: readonly { external_id: string }[]): string[] =>
+    sent.map(({ external_id }) => external_id).sort();
+
+  /** Runs a test while another connection has locked the wallet of a customer. */
+  async function whileLocked(shop: TestMerchant, document: string, run: () => Promise<void>): Promise<void> {
+    const stranger = await createDataSource(service.databaseUrl).initialize();
+    const holder = stranger.createQueryRunner();
+    await holder.startTransaction('READ COMMITTED');
+    try {
+      const sql = 'SELECT id FROM wallets WHERE merchant_id = ? AND document = ? FOR UPDATE';
+      await holder.query(sql, [shop.id, document]);
+      await run();
+    } finally {
+      await holder.rollbackTransaction();
+      await holder.release();
+      await stranger.destroy();
+    }
+  }
+
+  describe('POST /grants/batch', () => {
+    it('POST /grants/batch makes each grant as POST /grants does, in the order of the request', async () => {
+      const shop = await aMerchant(service);
+      const data = [
+        aGrant({ amount: '1.00', reason: 'Feliz aniversário!', note: 'VIP', store: 'SP-014', metadata: { age: '30' } }),
+        aGrant({ amount: '2.00', expires_on: '2098-12-31' }),
+        aGrant({ amount: '3.00' }),
+      ];
+      const results = await send(shop, data);
+      for (const [at, { status, grant, problem }] of results.entries()) {
+        expect({ status, problem }).toEqual({ status: 201, problem: null });
+        expect(grant).toEqual(await shop.readGrant(grant!));
+        expect(grant).toMatchObject({ ...data[at], created_by: { user_id: shop.userId, name: shop.name } });
+        expect((await shop.wallet(data[at]!.document)).available).toBe(data[at]!['amount']);
+      }
+      expect(await stored(shop)).toEqual(idsOf(data));
+    });
+
+    it('a repeated batch returns the grants in their current state, and makes those that are missing', async () => {
+      const shop = await aMerchant(service);
+      const data = grants(3);
+      const first = await send(shop, data.slice(0, 2));
+      await shop.voidGrant(first[0]!.grant!);
+      const again = await send(shop, data);
+      expect(statuses(again)).toEqual([200, 200, 201]);
+      expect(again[0]!.grant).toEqual(await shop.readGrant(first[0]!.grant!));
+      expect(again[0]!.grant).toMatchObject({ remaining: '0.00', voided: '5.00' });
+      expect(again[1]).toEqual({ ...first[1], status: 200 });
+      // What was granted alone before is not granted again.
+      expect(await shop.grant(data[2]).replayed()).toEqual(again[2]!.grant);
+      expect(await stored(shop)).toEqual(idsOf(data));
+    });
+
+    it('each grant is refused on its own, with the problem of POST /grants and pointers into the grant', async () => {
+      const shop = await aMerchant(service, { grantMaximumCents: 10_000, documentCheckDigits: true });
+      const valid = { document: '52998224725' };
+      const existing = await shop.grant(aGrant(valid));
+      const data = [
+        aGrant(valid),
+        aGrant({ document: '52998224726' }),
+        aGrant({ document: '00000000000' }),
+        aGrant({ ...valid, amount: '5,00' }),
+        aGrant({ ...valid, amount: 5, unknown: true }),
+        aGrant({ ...valid, amount: '100.01' }),
+        { ...aGrant(valid), external_id: existing.external_id, amount: '6.00' },
+        aGrant({ ...valid, expires_on: '2020-01-01' }),
+        { document: valid.document, amount: '5.00' },
+        null,
+        'BDAY-1',
+        [aGrant(valid)],
+        aGrant({ document: '529.982.247-25' }),
+      ];
+      const results = await send(shop, data);
+      expect(codes(results)).toEqual([
+        null,
+        ...Array<string>(4).fill('validation_failed'),
+        'grant_exceeds_maximum',
+        'external_id_conflict',
+        ...Array<string>(5).fill('validation_failed'),
+        null,
+      ]);
+      expect(statuses(results)).toEqual([201, 400, 400, 400, 400, 422, 409, 400, 400, 400, 400, 400, 201]);
+      const refused = results.flatMap(({ problem }) => (problem === null ? [] : [problem]));
+      expect(refused.map(pointersOf)).toEqual([
+        ['/document'],
+        ['/document'],
+        ['/amount'],
+        ['/amount', '/unknown'],
+        ['/amount'],
+        ['/amount'],
+        ['/expires_on'],
+        ['/external_id'],
+        ...[[''], [''], ['']],
+      ]);
+      expect(refused[5]).toMatchObject({ existing_id: existing.id, instance: '/grants/batch', retryable: false });
+      for (const { grant, problem } of results) expect(grant === null).toBe(problem !== null);
+      expect((await shop.wallet(valid.document)).available).toBe('15.00');
+    });
+
+    it('the problem of a grant is that of the same request alone', async () => {
+      const shop = await aMerchant(service);
+      const sent = aGrant({ amount: '1000.01', note: 'x' });
+      const alone = await shop.grant(sent).refused(422, 'grant_exceeds_maximum');
+      const [result] = await send(shop, [sent]);
+      const { request_id } = result!.problem!;
+      expect(result!.problem).toEqual({ ...alone, request_id, instance: '/grants/batch' });
+    });
+
+    it.each([
+      ['is missing', {}, '/data'],
+      ['is null', { data: null }, '/data'],
+      ['is an object', { data: aGrant() }, '/data'],
+      ['is empty', { data: [] }, '/data'],
+      ['has 101 grants', { data: grants(101) }, '/data'],
+    ])('POST /grants/batch returns 400 and grants nothing when data %s', async (_, body, pointer) => {
+      const shop = await aMerchant(service);
+      await shop.post('/grants/batch', body).refused(400, 'validation_failed', [pointer]);
+      expect(await stored(shop)).toEqual([]);
+    });
+
+    it('POST /grants/batch returns 400 with an unknown member, and when the body is a list', async () => {
+      await merchant
+        .post('/grants/batch', { data: grants(1), dry_run: true })
+        .refused(400, 'validation_failed', ['/dry_run']);
+      await merchant.post('/grants/batch', grants(1)).refused(400, 'validation_failed', ['']);
+    });
+
+    it('POST /grants/batch returns 400 that names each repeated external_id, and grants nothing', async () => {
+      const shop = await aMerchant(service);
+      const data: unknown[] = grants(6);
+      data[3] = { ...(data[0] as object) };
+      data[5] = { ...(data[2] as object), amount: '7.00' };
+      data[4] = null;
+      await shop.grantEach(data).refused(400, 'validation_failed', {
+        errors: [
+          { pointer: '/data/3/external_id', detail: 'must differ from that of /data/0' },
+          { pointer: '/data/5/external_id', detail: 'must differ from that of /data/2' },
+        ],
+      });
+      expect(await stored(shop)).toEqual([]);
+      // What differs only in case is another one.
+      const [one] = grants(1);
+      const other = { ...one!, external_id: one!.external_id.toLowerCase() };
+      expect(statuses(await send(shop, [one, other]))).toEqual([201, 201]);
+    });
+
+    it('POST /grants/batch returns 403 without the permission "grants", and 401 without a token', async () => {
+      const shop = await aMerchant(service);
+      const cashier = await aUser(service, shop.id, ['sell', 'refund', 'debits', 'reports']);
+      await cashier.grantEach(grants(1)).refused(403, 'forbidden', { permission: 'grants' });
+      expectProblem(await new Client(service).post('/grants/batch', { data: grants(1) }), 401, 'missing_token');
+      expect(await stored(shop)).toEqual([]);
+    });
+
+    it('another merchant has its own external IDs and wallets', async () => {
+      const [shop, other] = [await aMerchant(service), await aMerchant(service)];
+      const data = grants(2);
+      const [here, there] = [await send(shop, data), await send(other, data)];
+      expect([statuses(here), statuses(there)]).toEqual([
+        [201, 201],
+        [201, 201],
+      ]);
+      await other.get(`/grants/${here[0]!.grant!.id}`).refused(404, 'not_found');
+      expect((await other.wallet(data[0]!.document)).available).toBe('5.00');
+    });
+
+    it('the wallet of an erased customer gets nothing, and a new one begins; a frozen wallet is granted', async () => {
+      const shop = await aMerchant(service);
+      const data = grants(2, { reason: 'Ana' });
+      const first = await send(shop, data);
+      const { pseudonym } = await shop.erase(data[0]!.document);
+      await shop.freeze({ id: first[1]!.grant!.wallet_id });
+      const more = data.map((grant) => ({ ...grant, external_id: `${grant.external_id}-2` }));
+      const results = await send(shop, [...data, ...more]);
+      expect(statuses(results)).toEqual([200, 200, 201, 201]);
+      expect(results[0]!.grant).toMatchObject({ document: pseudonym, reason: null });
+      expect(results[2]!.grant!.wallet_id).not.toBe(first[0]!.grant!.wallet_id);
+      expect(results[3]!.grant!.wallet_id).toBe(first[1]!.grant!.wallet_id);
+    });
+  });
+
+  describe('many grants at once', () => {
+    it.each([
+      ['100 customers', () => grants(100)],
+      ['one customer', () => grants(100, { document: aDocument() })],
+    ])('a batch of 100 grants for %s makes each once, also when it is repeated', async (_, make) => {
+      const shop = await aMerchant(service);
+      const data = make();
+      const results = await send(shop, data);
+      expect(results.map(({ grant }) => grant?.external_id)).toEqual(data.map(({ external_id }) => external_id));
+      const again = await send(shop, data);
+      expect(again).toEqual(results.map((result) => ({ ...result, status: 200 })));
+      expect(await stored(shop)).toEqual(idsOf(data));
+      const [sum] = await rowsOf(service, 'SELECT SUM(available_cents) AS cents FROM wallets WHERE merchant_id = ?', [
+        shop.id,
+      ]);
+      expect(Number(sum!['cents'])).toBe(50_000);
+    });
+
+    it('two equal batches at once make each grant once, and both return all of them', async () => {
+      const shop = await aMerchant(service);
+      const document = aDocument();
+      const data = [...grants(10), ...grants(10, { document })];
+      const [one, other] = await atOnce(2, (at) => send(shop, at === 0 ? data : [...data].reverse()));
+      const ids = (results: GrantResult[]): string[] => results.map(({ grant }) => grant!.id);
+      expect(ids(other!).reverse()).toEqual(ids(one!));
+      expect(await stored(shop)).toEqual(idsOf(data));
+      expect((await shop.wallet(document)).available).toBe('50.00');
+    });
+
+    it('a batch, and the same grants alone at once, make each grant once', async () => {
+      const shop = await aMerchant(service);
+      const data = grants(10);
+      const [results, ...alone] = await Promise.all([
+        send(shop, data),
+        ...data.map((grant) => shop.grant(grant).answer),
+      ]);
+      expect(alone.map(({ body }) => body.id)).toEqual(results.map(({ grant }) => grant!.id));
+      expect(await stored(shop)).toEqual(idsOf(data));
+    });
+
+    it('of a batch that exceeds the daily maximum, the grants that fit are made, and the others say what is left', async () => {
+      const shop = await aMerchant(service, { grantDailyMaximumCents: 10_000 });
+      const data = grants(50, { amount: '7.00' });
+      const results = await send(shop, data);
+      expect(results.filter(({ status }) => status === 201)).toHaveLength(14);
+      for (const { problem } of results.filter(({ status }) => status !== 201))
+        expect(problem).toMatchObject({ code: 'grant_exceeds_maximum', limited_by: 'day' });
+      expect(await shop.get('/me')).toMatchObject({ grants_left_today: '2.00' });
+      // A repeat returns those that were made, and makes no other.
+      expect(statuses(await send(shop, data))).toEqual(statuses(results).map((status) => (status === 201 ? 200 : 422)));
+    });
+
+    it('of two batches at once, of one customer and of many, the grants that fit in the daily maximum are made', async () => {
+      const shop = await aMerchant(service, { grantDailyMaximumCents: 10_000 });
+      const colleague = await aUser(service, shop.id, ['grants']);
+      const document = aDocument();
+      const sent = [grants(30, { amount: '7.00', document }), grants(30, { amount: '7.00' }), grants(30)];
+      const users = [shop, shop, colleague];
+      const results = await atOnce(3, (at) => send(users[at]!, sent[at]!));
+      const made = results.map((each) => each.filter(({ status }) => status === 201).length);
+      expect([made[0]! + made[1]!, made[2]]).toEqual([14, 20]);
+      expect(await stored(shop)).toHaveLength(34);
+      expect(await colleague.get('/me')).toMatchObject({ grants_left_today: '0.00' });
+    });
+
+    it('a grant whose wallet is locked is a retryable problem in time, and the others are made', async () => {
+      const shop = await aMerchant(service);
+      const document = await shop.customerWith('1.00');
+      const data = grants(30);
+      data[4] = aGrant({ document });
+      await whileLocked(shop, document, async () => {
+        const results = (await shop.grantEach(data)).data;
+        expect(results[4]).toMatchObject({ status: 503, grant: null });
+        expect(results[4]!.problem).toMatchObject({ code: 'unavailable', retryable: true, next_action: 'retry' });
+        expect(codes(results.toSpliced(4, 1))).toEqual(Array(29).fill(null));
+      });
+      const again = await send(shop, data);
+      expect(codes(again)).toEqual(data.map(() => null));
+      expect(await stored(shop)).toHaveLength(31);
+      expect((await shop.wallet(document)).available).toBe('6.00');
+    });
+
+    it('batches that wait for a lock leave connections for the orders and the batches of another merchant', async () => {
+      const behind = await startService({
+        ...{ databaseUrl: service.databaseUrl, clock: service.clock, env: { DATABASE_POOL_SIZE: '4' } },
+      });
+      try {
+        const [shop, other] = [await aMerchant(service), await aMerchant(service)];
+        const document = await shop.customerWith('1.00');
+        const waiting: Promise<unknown>[] = [];
+        await whileLocked(shop, document, async () => {
+          const client = new Client(behind, shop.client.token).once;
+          for (let n = 0; n < 8; n++) waiting.push(client.post('/grants/batch', { data: grants(100, { document }) }));
+          while (behind.app.get(Admission).load.running < 2) await sleep(5);
+          await sleep(500);
+          const first = Promise.race(waiting).then(() => 'one that waits');
+          const there = new Client(behind, other.client.token);
+          const others = Promise.all([
+            there.post('/orders', anOrder()),
+            there.post('/grants/batch', { data: grants(20) }),
+          ]);
+          expect(await Promise.race([first, others])).toMatchObject([{ status: 201 }, { status: 200 }]);
+          expect(codes((await others)[1].body.data as never)).toEqual(Array(20).fill(null));
+        });
+        await Promise.all(waiting);
+      } finally {
+        await behind.stop();
+      }
+    });
+  });
+});
+
+describe('the list of grants', () => {
+  const { service } = useService({ clock: new FrozenClock() });
+
+  /** The day in São Paulo (UTC-3). */
+  const dayOf = (instant: Date): string => new Date(instant.getTime() - 3 * 3_600_000).toISOString().slice(0, 10);
+
+  const list = (shop: Shop, query = ''): Promise<Page<Grant>> =>
+    Promise.resolve(shop.send<Page<Grant>>('GET', `/grants${query && `?${query}`}`, {}, 200));
+
+  /** Grants a second apart. @returns them, newest first. */
+  async function grantsOf(shop: Shop, count: number): Promise<Grant[]> {
+    const grants: Grant[] = [];
+    for (let n = 0; n < count; n++) {
+      grants.unshift(await shop.grant());
+      await service.clock.advance({ seconds: 1 });
+    }
+    return grants;
+  }
+
+  describe('GET /grants', () => {
+    it('GET /grants returns each grant in its current state like GET /grants/{id}, newest first', async () => {
+      const [shop, other] = [await aMerchant(service), await aMerchant(service)];
+      await grantsOf(other, 1);
+      const others = await grantsOf(shop, 4);
+      const [voided, held] = others as [Grant, Grant];
+      // It ends too soon, so a refund returns a credit of its own.
+      const redeemed = await shop.grant({ expires_on: dayOf(service.clock.inDays(2)) });
+      const grants = [redeemed, ...others];
+      await shop.voidGrant(voided);
+      await shop.hold(await shop.create({ document: held.document }), '20.00');
+      const order = await shop.completed({ document: redeemed.document }, { redeem: '30.00' });
+      await shop.refund(order, '75.00');
+      const expected: Grant[] = [];
+      for (const grant of grants) expected.push(await shop.readGrant(grant));
+      expect(expected.map(({ remaining, held, voided }) => [remaining, held, voided]).slice(0, 3)).toEqual([
+        ['35.00', '0.00', '0.00'],
+        ['0.00', '0.00', '50.00'],
+        ['50.00', '20.00', '0.00'],
+      ]);
+      expect(await list(shop)).toEqual({ data: expected, next_cursor: null });
+      expect(await shop.all<Grant>('/grants?limit=2')).toEqual(expected);
+    });
+
+    it('GET /grants includes created_from and excludes created_to, to the millisecond', async () => {
+      const shop = await aMerchant(service);
+      const grants = await grantsOf(shop, 4);
+      const ids = idsOf({ data: grants });
+      const [second, third] = [grants[1]!.created_at, grants[2]!.created_at];
+      const later = (instant: string): string => new Date(Date.parse(instant) + 1).toISOString();
+      expect(idsOf(await list(shop, `created_from=${third}`))).toEqual(ids.slice(0, 3));
+      expect(idsOf(await list(shop, `created_from=${later(third)}`))).toEqual(ids.slice(0, 2));
+      expect(idsOf(await list(shop, `created_to=${second}`))).toEqual(ids.slice(2));
+      expect(idsOf(await list(shop, `created_to=${later(second)}`))).toEqual(ids.slice(1));
+      expect(idsOf(await list(shop, `created_from=${third}&created_to=${second}`))).toEqual([ids[2]]);
+      expect(idsOf(await list(shop, `created_from=${second}&created_to=${third}`))).toEqual([]);
+      expect(idsOf(await list(shop, 'created_from=0000-01-01T00:00:00Z&created_to=9999-12-31T23:59:59.999Z'))).toEqual(
+        ids,
+      );
+      expect(idsOf(await list(shop, 'created_to=1960-01-01T00:00:00Z'))).toEqual([]);
+    });
+
+    it('GET /grants?user_id returns the grants of an API user, or of the operator', async () => {
+      const shop = await aMerchant(service);
+      const marketing = await aUser(service, shop.id, ['grants'], 'Marketing');
+      const [own, other] = [await grantsOf(shop, 1), await grantsOf(marketing, 3)];
+      await shop.credit(aDocument(), '1.00');
+      const ids = async (query: string): Promise<string[]> =>
+        (await shop.all<Grant>(`/grants?${query}`)).map((g) => g.id);
+      expect(await ids(`user_id=${shop.userId}`)).toEqual(idsOf({ data: own }));
+      expect(await ids(`user_id=${marketing.userId.toUpperCase()}&limit=1`)).toEqual(idsOf({ data: other }));
+      expect(await ids(`user_id=${marketing.userId}&created_to=${other[0]!.created_at}`)).toEqual([
+        other[1]!.id,
+        other[2]!.id,
+      ]);
+      const [byOperator] = (await list(shop, 'user_id=operator')).data;
+      expect(byOperator).toMatchObject({ amount: '1.00', created_by: { user_id: null, name: 'operator' } });
+      expect(await ids('user_id=0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10')).toEqual([]);
+    });
+
+    it('GET /grants?external_id returns the grant with this ID, if it matches the other filters', async () => {
+      const [shop, other] = [await aMerchant(service), await aMerchant(service)];
+      const grant = await shop.grant({ external_id: 'Natal/1' });
+      await shop.grant({ external_id: 'natal/1' });
+      const query = 'external_id=Natal%2F1';
+      expect(idsOf(await list(shop, query))).toEqual([grant.id]);
+      expect(idsOf(await list(shop, `${query}&user_id=${shop.userId}&created_from=${grant.created_at}`))).toEqual([
+        grant.id,
+      ]);
+      expect(idsOf(await list(shop, `${query}&user_id=operator`))).toEqual([]);
+      expect(idsOf(await list(shop, `${query}&created_to=${grant.created_at}`))).toEqual([]);
+      expect(idsOf(await list(other, query))).toEqual([]);
+    });
+
+    it('the pages of GET /grants return each grant once when all were made in the same millisecond, while others are added', async () => {
+      const shop = await aMerchant(service);
+      const grants = await atOnce(9, () => Promise.resolve(shop.grant()));
+      const ids = idsOf({ data: grants }).sort().reverse();
+      const at = grants[0]!.created_at;
+      await service.clock.advance({ seconds: 1 });
+      const seen: string[] = [];
+      for (let cursor = ''; ;) {
+        const page = await list(shop, `limit=2&created_from=${at}${cursor}`);
+        seen.push(...idsOf(page));
+        if (page.next_cursor === null) break;
+        await shop.grant();
+        cursor = `&cursor=${page.next_cursor}`;
+      }
+      expect(seen).toEqual(ids);
+    });
+
+    it('GET /grants has the pseudonym of an erased customer, and no texts', async () => {
+      const shop = await aMerchant(service);
+      const grant = await shop.grant({ reason: 'For Ana', note: 'Ana called', metadata: { a: 'b' } });
+      const { pseudonym } = await shop.erase(grant.document);
+      expect((await list(shop)).data).toEqual([
+        { ...grant, document: pseudonym, reason: null, note: null, metadata: {} },
+      ]);
+    });
+
+    it.each([
+      ['limit', 'limit=101'],
+      ['created_from', 'created_from=2026-11-20'],
+      ['created_to', 'created_to=now'],
+      ['user_id', 'user_id=Caixa%203'],
+      ['user_id', 'user_id='],
+      ['external_id', 'external_id='],
+      ['document', 'document=52998224725'],
+      ['cursor', 'cursor=abc'],
+      ['cursor', `cursor=${Buffer.from('["refunds",1,"0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10"]').toString('base64url')}`],
+    ])('GET /grants returns 400 when %s is invalid: %s', async (parameter, query) => {
+      const shop = await aMerchant(service);
+      await shop.get(`/grants?${query}`).refused(400, 'validation_failed', { errors: [{ parameter }] });
+    });
+  });
+});
+
+describe('the maximum of a day', () => {
+  // Some tests move the clock by a day.
+  const { service } = useService({ env: { ACCESS_TOKEN_TTL_SECONDS: '86400', REFRESH_TOKEN_TTL_SECONDS: '864000' } });
+
+  /** A merchant whose users grant at most 100.00 in a day each. */
+  const aShop = (): Promise<TestMerchant> => aMerchant(service, { grantDailyMaximumCents: 10_000 });
+  const users = (shop: TestMerchant, count: number): Promise<TestMerchant[]> =>
+    Promise.all(Array.from({ length: count }, (_, at) => aUser(service, shop.id, ['grants'], `Caixa ${at}`)));
+  const exceeds = (maximum: string): object => ({
+    ...{ maximum, limited_by: 'day' },
+    errors: [{ pointer: '/amount', detail: `must be at most ${maximum} today` }],
+  });
+
+  function expectGranted(answers: Answer<Grant>[], count: number): void {
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(count);
+    for (const answer of answers.filter(({ status }) => status !== 201))
+      expect(expectProblem(answer, 422, 'grant_exceeds_maximum')).toMatchObject({ limited_by: 'day' });
+  }
+
+  describe('what API users grant in a day', () => {
+    it('a user grants exactly grant_daily_maximum, and a refusal says how much is left', async () => {
+      const shop = await aShop();
+      await shop.grant({ amount: '99.98' });
+      await shop.grant({ amount: '0.03' }).refused(422, 'grant_exceeds_maximum', exceeds('0.02'));
+      await shop.grant({ amount: '0.02' });
+      await shop.grant({ amount: '0.01' }).refused(422, 'grant_exceeds_maximum', exceeds('0.00'));
+    });
+
+    it('a single grant above grant_maximum is limited by that', async () => {
+      const shop = await aMerchant(service, { grantMaximumCents: 5000, grantDailyMaximumCents: 10_000 });
+      await shop
+        .grant({ amount: '50.01' })
+        .refused(422, 'grant_exceeds_maximum', { maximum: '50.00', limited_by: 'grant' });
+    });
+
+    it('of 50 grants of one user at once to different customers, those that fit are made', async () => {
+      const shop = await aShop();
+      expectGranted(await atOnce(50, () => shop.grant({ amount: '7.00' }).answer), 14);
+      await shop.grant({ amount: '2.01' }).refused(422, 'grant_exceeds_maximum', exceeds('2.00'));
+    });
+
+    it('of 50 grants of one user at once to one customer, those that fit are made', async () => {
+      const shop = await aShop();
+      const document = aDocument();
+      expectGranted(await atOnce(50, () => shop.grant({ document, amount: '7.00' }).answer), 14);
+      expect((await shop.wallet(document)).available).toBe('98.00');
+    });
+
+    it('of 50 grants of five users at once on two instances, all of the merchant grant four times as much', async () => {
+      const shop = await aShop();
+      const five = await users(shop, 5);
+      const second = await startService({ databaseUrl: service.databaseUrl });
+      try {
+        const there = five.map((user) => user.with(new Client(second, user.tokens.access_token)));
+        const answers = await atOnce(50, (at) => [...five, ...there][at % 10]!.grant({ amount: '10.00' }).answer);
+        expectGranted(answers, 40);
+        const byUser = new Map<string | null, number>();
+        for (const { status, body } of answers)
+          if (status === 201) byUser.set(body.created_by.user_id, (byUser.get(body.created_by.user_id) ?? 0) + 1);
+        expect(Math.max(...byUser.values())).toBeLessThanOrEqual(10);
+        for (const user of five)
+          await user.grant({ amount: '0.01' }).refused(422, 'grant_exceeds_maximum', exceeds('0.00'));
+      } finally {
+        await second.stop();
+      }
+    });
+
+    it('a repeated grant counts once, also if nothing is left, and a refused one does not count', async () => {
+      const shop = await aShop();
+      const given = { external_id: aDocument(), document: aDocument(), amount: '60.00' };
+      const grant = await shop.grant(given);
+      await atOnce(5, () => shop.grant(given).replayed());
+      await shop.grant({ amount: '40.01' }).refused(422, 'grant_exceeds_maximum', exceeds('40.00'));
+      await shop.grant({ amount: '40.00', expires_on: '2020-01-01' }).refused(400, 'validation_failed');
+      await shop.grant({ ...given, amount: '40.00' }).refused(409, 'external_id_conflict');
+      await shop.grant({ amount: '40.00' });
+      expect(await shop.grant(given).replayed()).toEqual(grant);
+      // Of equal requests at once, one counts.
+      const other = await aShop();
+      const same = { external_id: aDocument(), document: aDocument(), amount: '60.00' };
+      await atOnce(5, () => other.grant(same));
+      await other.grant({ amount: '40.00' });
+    });
+
+    it('a void gives nothing back, and neither does an erasure', async () => {
+      const shop = await aShop();
+      const grant = await shop.grant({ amount: '100.00' });
+      await shop.voidGrant(grant);
+      await shop.erase(grant.document);
+      await shop.grant({ amount: '0.01' }).refused(422, 'grant_exceeds_maximum', exceeds('0.00'));
+    });
+
+    it('the next day begins at midnight of the merchant, to the millisecond', async () => {
+      const shop = await aMerchant(service, { grantDailyMaximumCents: 10_000, timeZone: 'Asia/Tokyo' });
+      await shop.grant({ amount: '100.00' });
+      const day = 86_400_000;
+      const now = +service.clock.now();
+      // Tokyo is nine hours ahead, all year.
+      const midnight = Math.ceil((now + day * 0.375) / day) * day - day * 0.375;
+      service.clock.skip(midnight - now - 60_000);
+      const client = (
+        await shop.post<{ access_token: string }>('/auth/refresh', { refresh_token: shop.tokens.refresh_token })
+      ).access_token;
+      const refreshed = shop.with(new Client(service, client));
+      await refreshed.grant({ amount: '0.01' }).refused(422, 'grant_exceeds_maximum', exceeds('0.00'));
+      service.clock.skip(60_000);
+      await refreshed.grant({ amount: '100.00' });
+      await refreshed.grant({ amount: '0.01' }).refused(422, 'grant_exceeds_maximum', exceeds('0.00'));
+    });
+
+    it('the operator is not bounded and does not count, and another merchant has its own bound', async () => {
+      const shop = await aShop();
+      const other = await aShop();
+      const admin = new AdminCommandLine(service);
+      const of = ['--merchant', shop.id, '--document', aDocument()];
+      for (let n = 0; n < 2; n++) await admin.json('cashback', 'grant', ...of, '--amount', '500.00');
+      await shop.grant({ amount: '100.00' });
+      const late = await admin.json('cashback', 'grant', ...of, '--amount', '0.01');
+      expect(late.amount).toBe('0.01');
+      expect(await other.grant({ amount: '100.00' })).toMatchObject({ amount: '100.00' });
+    });
+
+    it('a change of grant_daily_maximum applies to what was granted before on the day', async () => {
+      const shop = await aShop();
+      await shop.grant({ amount: '60.00' });
+      await shop.setPolicy({ grantDailyMaximumCents: 5000 });
+      await shop.grant({ amount: '0.01' }).refused(422, 'grant_exceeds_maximum', exceeds('0.00'));
+      await shop.setPolicy({ grantDailyMaximumCents: 7000 });
+      await shop.grant({ amount: '10.00' });
+      await shop.grant({ amount: '0.01' }).refused(422, 'grant_exceeds_maximum', exceeds('0.00'));
+    });
+  });
+});
+
+describe('debits', () => {
+  const merchant = useMerchant(() => aLongLivedMerchant(service));
+
+  /** A customer with 20.00 until day 10, 10.00 until day 5, and 30.00 that are pending until day 2. */
+  async function aCustomer(): Promise<string> {
+    const document = await merchant.customerWith('20.00', { expiresAt: service.clock.inDays(10) });
+    await merchant.credit(document, '10.00', { expiresAt: service.clock.inDays(5) });
+    await merchant.credit(document, '30.00', {
+      availableAt: service.clock.inDays(2),
+      expiresAt: service.clock.inDays(4),
+    });
+    return document;
+  }
+
+  const remaining = async (document: string): Promise<string[]> =>
+    (
+      await merchant.all<{ remaining: string }>(`/wallets/${(await merchant.wallet(document)).id}/credits?status=all`)
+    ).map((credit) => credit.remaining);
+
+  describe('POST /debits', () => {
+    it('a debit takes what can be spent by expiry, then what is pending, and says so everywhere', async () => {
+      const document = await aCustomer();
+      const debit = await merchant
+        .debit({
+          document: punctuated(document),
+          amount: '35.00',
+          note: 'Approved',
+          store: 'SP-014',
+          metadata: { a: 'b' },
+        })
+        .changed();
+      const { id: walletId } = await merchant.wallet(document);
+      expect(debit).toMatchObject({
+        ...{ wallet_id: walletId, document, amount: '35.00', requested_amount: '35.00', take: null },
+        ...{ restored: '0.00', not_restored: '0.00', reason: 'Granted twice', note: 'Approved', store: 'SP-014' },
+        ...{ metadata: { a: 'b' }, created_by: merchant.by, voided_at: null, voided_by: null, void_reason: null },
+      });
+      expect(await merchant.readDebit(debit)).toEqual(debit);
+      expect(await merchant.get(`/debits?external_id=${debit.external_id}`)).toMatchObject({ data: [debit] });
+      expect(await remaining(document)).toEqual(['25.00', '0.00', '0.00']);
+      const lines = (await merchant.statement(document)).filter(({ kind }) => kind === 'debit');
+      expect(lines).toMatchObject([
+        { amount: '-10.00', debit_id: debit.id, debit_external_id: debit.external_id, reason: 'Granted twice' },
+        { amount: '-20.00', by: merchant.by, store: 'SP-014', order_id: null, source: { type: 'grant' } },
+        { amount: '-5.00', balance: '25.00' },
+      ]);
+      const [event] = (await eventsOf(service, merchant)).filter(({ type }) => type === 'cashback.debited').slice(-1);
+      expect(event!.data).toEqual({
+        amount: '35.00',
+        debit: {
+          ...{ id: debit.id, external_id: debit.external_id, store: 'SP-014', amount: '35.00' },
+          ...{ reason: 'Granted twice', metadata: { a: 'b' } },
+        },
+        wallet: {
+          ...{ id: walletId, document, available: '0.00', pending: '25.00', held: '0.00', debt: '0.00', frozen: false },
+        },
+      });
+    });
+
+    it('a debit never takes what orders hold, and more than the rest is 422 with the maximum', async () => {
+      const order = await merchant.orderThatHolds('30.00');
+      const refused = await merchant
+        .debit({ document: order.document, amount: '50.01' })
+        .refused(422, 'debit_exceeds_balance', ['/amount']);
+      expect(refused).toMatchObject({ maximum: '50.00', next_action: 'fix_request' });
+      await merchant.debit({ document: order.document, amount: '50.00' });
+      expect(await merchant.wallet(order.document)).toMatchObject({ available: '0.00', held: '30.00' });
+      await merchant.complete(order);
+    });
+
+    it('with take, a debit takes what there is, and is refused if there is nothing', async () => {
+      const document = await merchant.customerWith('12.34');
+      const debit = await merchant.debit({ document, take: 'available' });
+      expect(debit).toMatchObject({ amount: '12.34', requested_amount: '20.00', take: 'available' });
+      await merchant.debit({ document, take: 'available' }).refused(422, 'debit_exceeds_balance', { maximum: '0.00' });
+      const unknown = aDocument();
+      await merchant.debit({ document: unknown, take: 'available' }).refused(422, 'debit_exceeds_balance');
+      expect((await merchant.wallet(unknown)).id).toBeNull();
+    });
+
+    it('a repeated debit returns the debit in its current state, also after an erasure, and different content 409', async () => {
+      const document = await merchant.customerWith('50.00');
+      const body = {
+        external_id: `FIX-${document}`,
+        document,
+        amount: '20.00',
+        reason: 'Twice',
+        note: 'n',
+        take: 'available',
+      };
+      const debit = await merchant.debit(body);
+      expect(await merchant.debit({ ...body, document: punctuated(document), amount: '20' }).replayed()).toEqual(debit);
+      for (const [member, value] of Object.entries({
+        ...{
+          document: aDocument(),
+          amount: '19.99',
+          reason: 'other',
+          note: null,
+          take: null,
+          store: 'X',
+          metadata: { a: 'b' },
+        },
+      }))
+        await merchant
+          .debit({ ...body, [member]: value })
+          .refused(409, 'external_id_conflict', [member === 'metadata' ? '/metadata/a' : `/${member}`]);
+      await merchant.voidDebit(debit);
+      expect(await merchant.debit(body).replayed()).toMatchObject({ restored: '20.00' });
+      await merchant.erase(document);
+      const erased = await merchant.debit(body).replayed();
+      expect(erased).toMatchObject({ reason: null, note: null, metadata: {}, void_reason: null });
+      expect(erased.document).not.toBe(document);
+      await merchant.debit({ ...body, reason: 'other' }).refused(409, 'external_id_conflict');
+    });
+
+    it.each([
+      ['/amount', { amount: '0.00' }],
+      ['/amount', { amount: '1.001' }],
+      ['/reason', { reason: null }],
+      ['/reason', { reason: ' ' }],
+      ['/document', { document: '1234' }],
+      ['/take', { take: 'all' }],
+      ['/external_id', { external_id: 'a ' }],
+      ['/note', { note: 'x'.repeat(501) }],
+    ])('POST /debits returns 400 at %s for %j', async (pointer, members) => {
+      await merchant.debit({ document: aDocument(), ...members }).refused(400, 'validation_failed', [pointer]);
+    });
+
+    it('debits need the permission debits, their list reports; another merchant does not see them', async () => {
+      const document = await merchant.customerWith('50.00');
+      const [user, grantor] = [
+        await aUser(service, merchant.id, ['debits']),
+        await aUser(service, merchant.id, ['grants']),
+      ];
+      await grantor.debit({ document }).refused(403, 'forbidden', { permission: 'debits' });
+      const debit = await user.debit({ document });
+      await grantor.voidDebit(debit).refused(403, 'forbidden', { permission: 'debits' });
+      await user.get('/debits').refused(403, 'forbidden', { permission: 'reports' });
+      expect(await grantor.readDebit(debit)).toEqual(debit);
+      const other = await aMerchant(service);
+      await other.readDebit(debit).refused(404, 'not_found');
+      await other.voidDebit(debit).refused(404, 'not_found');
+      await other.debit({ document }).refused(422, 'debit_exceeds_balance');
+      expect(await merchant.get(`/debits?user_id=${user.userId}`)).toMatchObject({ data: [debit], next_cursor: null });
+    });
+
+    it('debits at the same time take no more than there is, and equal ones take once', async () => {
+      const document = await merchant.customerWith('20.00');
+      await oneAtOnce(6, () => merchant.debit({ document }), 422, { code: 'debit_exceeds_balance', maximum: '0.00' });
+      const other = await merchant.customerWith('20.00');
+      const body = { external_id: `FIX-${other}`, document: other };
+      const answers = await atOnce(8, () => merchant.debit(body).answer);
+      expect(answers.map(({ status }) => status)).toEqual(Array(8).fill(201));
+      expect(changesAmong(answers)).toBe(1);
+      expect((await merchant.wallet(other)).available).toBe('0.00');
+    });
+
+    it('the ledger report has what was debited, less what voids restored, in the store of the debit', async () => {
+      const shop = await aLongLivedMerchant(service);
+      const document = await shop.customerWith('50.00');
+      const first = await shop.debit({ document, amount: '15.00', store: 'SP-014' });
+      await shop.debit({ document, amount: '4.00' });
+      await shop.voidDebit(first);
+      const today = service.clock.now().toISOString().slice(0, 10);
+      const tomorrow = service.clock.inDays(2).toISOString().slice(0, 10);
+      const { total } = await shop.get<{ total: object }>(`/reports/ledger?from=${today.slice(0, 8)}01&to=${tomorrow}`);
+      expect(total).toMatchObject({ granted: '50.00', debited: '4.00', closing: '46.00' });
+    });
+  });
+
+  describe('POST /debits/{id}/void', () => {
+    const voided = (debit: Debit, members: object): object => ({ ...debit, ...members });
+
+    it('a void restores to the same credits with their own dates, and a repeated one changes nothing', async () => {
+      const document = await aCustomer();
+      const debit = await merchant.debit({ document, amount: '35.00' });
+      const given = await merchant.voidDebit(debit, { reason: 'Wrong customer' }).changed();
+      expect(given).toEqual(
+        voided(debit, {
+          ...{ restored: '35.00', not_restored: '0.00', void_reason: 'Wrong customer' },
+          ...{ voided_at: expect.any(String), voided_by: merchant.by },
+        }),
+      );
+      expect(await remaining(document)).toEqual(['30.00', '10.00', '20.00']);
+      expect(await merchant.voidDebit(debit, { reason: 'again' }).replayed()).toEqual(given);
+      expect((await merchant.movements(document)).slice(-3)).toEqual(['debit 5.00', 'debit 10.00', 'debit 20.00']);
+      expect(await merchant.wallet(document)).toMatchObject({ available: '30.00', pending: '30.00' });
+      const [event] = (await eventsOf(service, merchant))
+        .filter(({ type }) => type === 'cashback.debit_voided')
+        .slice(-1);
+      expect(event!.data).toMatchObject({ amount: '35.00', debit: { id: debit.id }, wallet: { available: '30.00' } });
+    });
+
+    it('voids at the same time restore once', async () => {
+      const document = await merchant.customerWith('20.00');
+      const debit = await merchant.debit({ document });
+      const answers = await atOnce(6, () => merchant.voidDebit(debit).answer);
+      expect(answers.map(({ status }) => status)).toEqual(Array(6).fill(200));
+      expect((await merchant.wallet(document)).available).toBe('20.00');
+    });
+  });
+});
+
+it('reconcile finds nothing after the tests of this file', () => expectInvariants(service));

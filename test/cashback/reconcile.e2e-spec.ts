@@ -5,7 +5,7 @@ import { TestClock } from '../support/clock.js';
 import { Client } from '../support/client.js';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
 import { findingsOf } from '../support/expectations.js';
-import { aCompletedOrder, aCreatedOrder, aDocument, aMerchant, anOrder, grant } from '../support/factories.js';
+import { aDocument, aMerchant, anOrder, grant } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
 import { type Service, startService } from '../support/service.js';
 import { useService } from '../support/use-service.js';
@@ -77,11 +77,11 @@ describe('reconcile and the retention of events', () => {
     const merchant = await aLongLivedMerchant(service, { releaseDays: 0, orderTtlMinutes: 4000 });
     const document = aDocument();
     await grant(service, merchant, document, '100.00', { expiresAt: inHours(service, 800) });
-    const first = await aCompletedOrder(merchant, { document });
+    const first = await merchant.completed({ document });
     const later = [];
     for (let step = 1; step <= 8; step++) {
       await merchant.client.post(`/orders/${first.id}/refunds`, { external_id: `DEV-${step}`, amount: '1.00' });
-      later.push(await aCreatedOrder(merchant, { document }));
+      later.push(await merchant.create({ document }));
       await merchant.client.put(`/orders/${later.at(-1)!.id}/redemption`, { amount: '1.00' });
       if (step > 2) await merchant.client.post(`/orders/${later.at(-2)!.id}/${step % 2 ? 'complete' : 'cancel'}`);
       await service.clock.advance({ hours: 28 });

@@ -1,16 +1,15 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
-import { formatMoney, parseMoney } from '../../src/platform/values/money.js';
-import { type Answer, atOnce, sameAtOnce } from '../support/client.js';
+import { describe, expect, it } from '@jest/globals';
+import { type Answer, atOnce } from '../support/client.js';
 import { eventsOf } from '../support/events.js';
 import { expectInvariants, expectProblem, pointersOf } from '../support/expectations.js';
-import { aDocument, aMerchant, anOrder } from '../support/factories.js';
-import { EXAMPLE_RATES, QUOTE_EXAMPLES } from '../support/quote-examples.js';
+import { aDocument, aMerchant, anOrder, type TestMerchant } from '../support/factories.js';
+import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
+import { aRequest, sendBytes } from '../support/raw.js';
+import { aCart, type Order } from '../support/shop.js';
+import { useMerchant } from '../support/use-merchant.js';
 import { useService } from '../support/use-service.js';
-import { aCart, type Order, type Refund } from '../support/shop.js';
 
-// Some tests move the clock by half an hour.
-const { service, merchant } = useService({ env: { ACCESS_TOKEN_TTL_SECONDS: '86400' } });
-afterEach(() => expectInvariants(service));
+const { service, merchant } = useService({ merchant: aLongLivedMerchant });
 
 describe('PUT /orders/{id}', () => {
   it('PUT /orders/{id} replaces the content, quotes it again, and keeps the identity and the dates of the order', async () => {
@@ -64,36 +63,6 @@ describe('PUT /orders/{id}', () => {
       expect(await merchant.amend(order, { ...aCart('120.00'), ...members }).replayed()).toEqual(first);
     expect(await merchant.movements(order.document)).toEqual(['grant 80.00']);
   });
-
-  it('PUT /orders/{id} quotes under the policy of the order, not under a later policy of the merchant', async () => {
-    const shop = await aMerchant(service, { earnRateBps: 1000, redeemShareBps: 2000 });
-    const order = await shop.orderWith('80.00');
-    await shop.setPolicy({ earnRateBps: 100, redeemShareBps: 10_000, orderTtlMinutes: 5 });
-    const body = await shop.amend(order, aCart('100.00'));
-    expect(body.cashback).toMatchObject({ to_redeem: { maximum: '20.00' }, to_receive: { amount: '10.00' } });
-    expect(body.expires_at).toBe(order.expires_at);
-  });
-
-  it.each(QUOTE_EXAMPLES)(
-    'an order amended to $T (eligible: $E) paid by $methods, with $R held and a balance of $B, has a maximum of $maximum ($limitedBy) and receives $receive',
-    async ({ T: total, E, methods: payment_methods, R: redeem, B: balance, policy, maximum, limitedBy, receive }) => {
-      const document = aDocument();
-      const shop = await aMerchant(service, { earnRatesByPaymentMethod: EXAMPLE_RATES, ...policy });
-      if (balance !== '0.00') await shop.credit(document, balance);
-      const created = await shop.create({ document, total: '1000.00', eligible_total: '900.00' });
-      if (redeem !== '0.00') await shop.hold(created, redeem);
-      const eligible = E === undefined ? {} : { eligible_total: E };
-      const order = await shop.amend(created, aCart(total, { payment_methods, ...eligible }));
-      expect(order.cashback.to_redeem).toMatchObject({ maximum, limited_by: limitedBy, held: redeem });
-      expect(order.cashback.to_receive.amount).toBe(receive);
-      const toPay = formatMoney(parseMoney(total) - parseMoney(redeem));
-      expect(order).toMatchObject({ eligible_total: E ?? total, amount_to_pay: toPay });
-
-      const { status, body } = await shop.complete(order).answer;
-      expect({ status, amount: body.cashback.to_receive.amount }).toEqual({ status: 200, amount: receive });
-      expect((await shop.wallet(document)).pending).toBe(receive);
-    },
-  );
 });
 
 describe('PUT /orders/{id} with what identifies the order', () => {
@@ -187,17 +156,6 @@ describe('PUT /orders/{id} with what identifies the order', () => {
 });
 
 describe('PUT /orders/{id} with a hold', () => {
-  it.each(['200.00', '100.00', '40.00'])(
-    'PUT /orders/{id} keeps a hold of 20.00 that the new total of %s allows',
-    async (total) => {
-      const order = await merchant.orderThatHolds('20.00');
-      const body = await merchant.amend(order, aCart(total));
-      expect(body.cashback.to_redeem).toMatchObject({ held: '20.00', available: '60.00' });
-      expect(body.amount_to_pay).toBe(formatMoney(parseMoney(total) - 2000));
-      expect(await merchant.movements(order.document)).toEqual(['grant 80.00']);
-    },
-  );
-
   it.each([
     ['order_share', {}, '39.98', '19.99'],
     ['order_share', { eligible_total: '0.00' }, '150.00', '0.00'],
@@ -228,17 +186,6 @@ describe('PUT /orders/{id} with a hold', () => {
     },
   );
 
-  it('PUT /orders/{id} with redeem: maximum lowers the hold to the new maximum and releases the rest', async () => {
-    const order = await merchant.orderThatHolds('75.00');
-    const body = await merchant.amend(order, aCart('100.00', { redeem: 'maximum' }));
-    expect(body.cashback).toMatchObject({
-      to_redeem: { held: '50.00', maximum: '50.00', available: '30.00' },
-      to_receive: { amount: '2.50' },
-    });
-    expect(body.amount_to_pay).toBe('50.00');
-    expect(await merchant.wallet(order.document)).toMatchObject({ available: '30.00', held: '50.00' });
-  });
-
   it('PUT /orders/{id} with redeem: maximum does not raise a hold and does not create one', async () => {
     const held = await merchant.orderThatHolds('20.00');
     const body = await merchant.amend(held, aCart('400.00', { redeem: 'maximum' }));
@@ -246,21 +193,6 @@ describe('PUT /orders/{id} with a hold', () => {
     const free = await merchant.orderWith('80.00');
     const amended = await merchant.amend(free, aCart('100.00', { redeem: 'maximum' }));
     expect(amended.cashback.to_redeem).toMatchObject({ held: '0.00', maximum: '50.00' });
-  });
-
-  it('a hold that PUT /orders/{id} lowered repays a debt with what it releases', async () => {
-    const shop = await aMerchant(service, { releaseDays: 0 });
-    const document = aDocument();
-    const earning = await shop.create({ document, total: '1000.00' });
-    await shop.complete(earning);
-    await shop.completed({ document, earn_amount: '0.00' }, { redeem: '50.00' });
-    await shop.credit(document, '50.00');
-    const order = await shop.create({ document });
-    await shop.hold(order, '50.00');
-    await shop.refund(earning, '1000.00');
-    expect(await shop.wallet(document)).toMatchObject({ held: '50.00', debt: '50.00' });
-    await shop.amend(order, aCart('60.00', { redeem: 'maximum' }));
-    expect(await shop.wallet(document)).toMatchObject({ available: '0.00', held: '30.00', debt: '30.00' });
   });
 });
 
@@ -289,14 +221,6 @@ describe('PUT /orders/{id} errors', () => {
     return `/items/0/${member}`;
   }
 
-  it('PUT /orders/{id} returns 422 payments_exceed_total when the payment methods exceed the new total', async () => {
-    const order = await merchant.create();
-    await merchant
-      .amend(order, aCart('100.00', { payment_methods: [{ id: 'pix', amount: '100.01' }] }))
-      .refused(422, 'payments_exceed_total', ['/payment_methods']);
-    expect(await merchant.order(order)).toEqual(order);
-  });
-
   it('PUT /orders/{id} returns 404 for an order of another merchant, an unknown ID, and an ID that is not a UUID', async () => {
     const other = await aMerchant(service);
     const order = await merchant.create();
@@ -304,24 +228,6 @@ describe('PUT /orders/{id} errors', () => {
     for (const id of ['0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10', 'PED-1001'])
       await merchant.amend({ id }, aCart('10.00')).refused(404, 'not_found');
     expect(await merchant.order(order)).toEqual(order);
-  });
-
-  it.each([
-    ['completed', 'complete', undefined, ['partially_refunded', 'refunded'], ['refund', 'change_customer']],
-    ['cancelled', 'cancel', undefined, [], []],
-    ['partially_refunded', 'complete', '1.00', ['partially_refunded', 'refunded'], ['refund', 'change_customer']],
-    ['refunded', 'complete', '150.00', [], ['change_customer']],
-  ])('PUT /orders/{id} returns 409 when the order is %s', async (status, operation, refund, allowed, operations) => {
-    const order = await merchant.create();
-    await merchant.client.post(`/orders/${order.id}/${operation}`);
-    if (refund) await merchant.refund(order, refund);
-    const before = await merchant.order(order);
-    for (const total of ['150.00', '10.00']) {
-      await merchant
-        .amend(order, aCart(total))
-        .refused(409, 'invalid_transition', { current_status: status, allowed, operations });
-    }
-    expect(await merchant.order(order)).toEqual(before);
   });
 
   it('PUT /orders/{id} returns 409 for an expired order, names renew, and works after the renewal', async () => {
@@ -337,57 +243,9 @@ describe('PUT /orders/{id} errors', () => {
     expect(await merchant.hold(order, '20.00')).toMatchObject({ status: 'pending' });
     expect(await merchant.amend(order, aCart('100.00'))).toMatchObject({ total: '100.00' });
   });
-
-  it('a 409 for a pending order names amend among its operations', async () => {
-    const order = await merchant.create();
-    await merchant.refund(order, '1.00').refused(409, 'invalid_transition', {
-      current_status: 'pending',
-      operations: ['hold', 'amend', 'complete', 'cancel'],
-    });
-  });
 });
 
 describe('an amended order', () => {
-  it('an amended order is completed and refunded with the amounts of its new content', async () => {
-    const order = await merchant.orderThatHolds('20.00');
-    await merchant.amend(order, aCart('100.00', { eligible_total: '80.00' }));
-    const body = await merchant.complete(order);
-    expect(body).toMatchObject({
-      total: '100.00',
-      amount_to_pay: '80.00',
-      cashback: { to_redeem: { redeemed: '20.00' }, to_receive: { amount: '3.00' } },
-    });
-    const refund = (amount: string, external_id: string): Promise<Answer<Refund>> =>
-      merchant.refund(order, amount, { external_id }).answer;
-    expectProblem(await refund('100.01', 'DEV-1'), 422, 'refund_exceeds_total');
-    expect((await refund('50.00', 'DEV-1')).body).toMatchObject({
-      cashback_returned: '10.00',
-      cashback_taken_back: '1.50',
-    });
-    expect((await refund('50.00', 'DEV-2')).body).toMatchObject({
-      cashback_returned: '10.00',
-      cashback_taken_back: '1.50',
-    });
-    expect(await merchant.wallet(order.document)).toMatchObject({ available: '80.00', pending: '0.00' });
-  });
-
-  it('an amended order expires at its original date, releases its hold, and can be renewed and cancelled', async () => {
-    const order = await merchant.orderThatHolds('60.00');
-    await merchant.amend(order, aCart('100.00', { redeem: 'maximum' }));
-    await service.clock.advance({ minutes: 31 });
-    expect(await merchant.order(order)).toMatchObject({
-      status: 'expired',
-      total: '100.00',
-      cashback: { to_redeem: { available: '80.00', held: '0.00', maximum: '50.00' } },
-    });
-    const renewed = await merchant.hold(order, '50.00').answer;
-    expect(renewed.body).toMatchObject({ status: 'pending', total: '100.00', amount_to_pay: '50.00' });
-    await merchant.hold(order, '50.01').refused(422, 'redemption_exceeds_maximum');
-    const body = await merchant.cancel(order);
-    expect(body).toMatchObject({ status: 'cancelled', total: '100.00' });
-    expect(await merchant.wallet(order.document)).toMatchObject({ available: '80.00', held: '0.00' });
-  });
-
   it('an order of an erased customer can be amended and keeps its pseudonym and its hold', async () => {
     const order = await merchant.orderThatHolds('20.00');
     const { pseudonym } = await merchant.erase(order.document);
@@ -418,17 +276,6 @@ describe('POST /orders after an amendment', () => {
         '/payment_methods/0/amount',
         '/total',
       ]);
-  });
-
-  it('POST /orders replays both contents of an amended order that was created with expires_at', async () => {
-    const first = anOrder({ expires_at: new Date(service.clock.now().getTime() + 3_600_000).toISOString() });
-    const order = await merchant.create(first);
-    const current = await merchant.amend(order, aCart('100.00'));
-    for (const cart of [{}, aCart('100.00'), { ...aCart('100.00'), expires_at: undefined }]) {
-      const again = await merchant.create({ ...first, ...cart }).answer;
-      expect(replayed(again)).toEqual([201, 'true']);
-      expect(again.body).toEqual(current);
-    }
   });
 
   it('a 409 for the first content of an amended order with a third expires_at names only expires_at, also after an erasure', async () => {
@@ -469,13 +316,6 @@ describe('POST /orders after an amendment', () => {
 });
 
 describe('concurrent PUT /orders/{id} requests', () => {
-  it('25 concurrent identical PUT /orders/{id} requests change the order once and all return it', async () => {
-    const order = await merchant.orderThatHolds('75.00');
-    const body = await sameAtOnce(25, () => merchant.amend(order, aCart('100.00', { redeem: 'maximum' })));
-    expect(body.version).toBe(3);
-    expect(await merchant.wallet(order.document)).toMatchObject({ available: '30.00', held: '50.00' });
-  });
-
   it('of 25 concurrent PUT /orders/{id} requests with different content the last one wins, and each adds a version', async () => {
     const order = await merchant.create();
     const answers = await atOnce(25, (at) => merchant.amend(order, aCart(`${at + 1}.00`)).answer);
@@ -485,3 +325,203 @@ describe('concurrent PUT /orders/{id} requests', () => {
     expect(await merchant.order(order)).toEqual(answers.find(({ body }) => body.version === 26)?.body);
   });
 });
+
+describe('If-Match', () => {
+  const merchant = useMerchant(() => aMerchant(service));
+
+  const aCart = (total: string): object => ({ total, items: [{ id: 'sku-2', price: total }], payment_methods: [] });
+
+  const amend = (order: { id: string }, total: string, ifMatch: string, shop = merchant) =>
+    shop.amend(order, aCart(total), { headers: { 'if-match': ifMatch } });
+
+  describe('If-Match of PUT /orders/{id}', () => {
+    it.each(['"1"', '*', '"7", "1"', '"1","7"', ', "1" ,', 'W/"1", "1"', '"a,b", "1"', '"", "1"'])(
+      'PUT /orders/{id} with If-Match %s amends version 1',
+      async (ifMatch) => {
+        const order = await merchant.create();
+        expect(await amend(order, '100.00', ifMatch)).toMatchObject({ version: 2 });
+      },
+    );
+
+    it.each(['"2"', '"0"', '"01"', '""', 'W/"1"', '"1 "'.replace(' ', '!'), '"2", W/"1"', '"a,1"', '"\xe9"', ','])(
+      'PUT /orders/{id} with If-Match %s returns 412 for version 1 and changes nothing',
+      async (ifMatch) => {
+        const order = await merchant.create();
+        for (const _attempt of ['first', 'second']) {
+          await amend(order, '100.00', ifMatch).refused(412, 'precondition_failed', {
+            ...{ next_action: 'read_order', retryable: false },
+            detail: expect.stringContaining('If-Match does not name "1"'),
+          });
+        }
+        expect(await merchant.order(order)).toEqual(order);
+      },
+    );
+
+    it.each(['1', '"1', '1"', "'1'", 'w/"1"', 'W/1', '"1" "2"', '*, "1"', '"1", *', '**', '"1";', '"1 "', '"\t"'])(
+      'PUT /orders/{id} with the malformed If-Match %j returns 400 and changes nothing',
+      async (ifMatch) => {
+        const order = await merchant.create();
+        const { detail } = await amend(order, '100.00', ifMatch).refused(400, 'malformed_request');
+        expect(detail).toContain('If-Match');
+        expect(await merchant.order(order)).toEqual(order);
+      },
+    );
+
+    it.each([', ', ' ,', '\t, ', '"1" , ', ',', ' '])(
+      'PUT /orders/{id} with a malformed If-Match of 10,000 characters that repeats %j returns 400, and holds up no other request',
+      async (part) => {
+        const order = await merchant.create();
+        await amend(order, '100.00', `${part.repeat(10_000 / part.length)}x`).refused(400, 'malformed_request');
+      },
+    );
+
+    it('PUT /orders/{id} reads several If-Match lines as one list', async () => {
+      const order = await merchant.create();
+      const body = JSON.stringify(aCart('100.00'));
+      const send = (...lines: string[]): Promise<Answer> => {
+        const headers = {
+          'content-type': 'application/json',
+          authorization: `Bearer ${merchant.tokens.access_token}`,
+          'if-match': lines.join('\r\nif-match: '),
+        };
+        return sendBytes(service, aRequest(`PUT /orders/${order.id}`, headers, body));
+      };
+      expectProblem(await send('"2"', '"3"'), 412, 'precondition_failed');
+      expectProblem(await send('*', '"1"'), 400, 'malformed_request');
+      expect(await send('"3"', '"1"')).toMatchObject({ status: 200, body: { version: 2 } });
+    });
+
+    it('a repeated PUT /orders/{id} with If-Match returns the same order, until another request changed it', async () => {
+      const order = await merchant.create();
+      const first = await amend(order, '100.00', '"1"').answer;
+      expect(await amend(order, '100.00', '"1"')).toMatchObject(first.body);
+      expect(await amend(order, '110.00', '"2"')).toMatchObject({ version: 3 });
+      await amend(order, '100.00', '"1"').refused(412, 'precondition_failed');
+    });
+
+    it('a hold changes the version, so PUT /orders/{id} with the version before it returns 412', async () => {
+      const order = await merchant.orderWith('80.00');
+      await merchant.hold(order, '75.00');
+      // A stale version is 412, also where the new content would not allow the hold.
+      await amend(order, '10.00', '"1"').refused(412, 'precondition_failed');
+      await amend(order, '10.00', '"2"').refused(422, 'redemption_exceeds_maximum');
+    });
+
+    it('exactly one of 25 concurrent PUT /orders/{id} requests with the same If-Match amends the order', async () => {
+      const order = await merchant.create();
+      const answers = await atOnce(25, (at) => amend(order, `${at + 1}.00`, '"1"').answer);
+      const amended = answers.filter(({ status }) => status === 200);
+      expect(amended).toHaveLength(1);
+      for (const answer of answers.filter(({ status }) => status !== 200))
+        expectProblem(answer, 412, 'precondition_failed');
+      expect(await merchant.order(order)).toEqual(amended[0]?.body);
+      expect(amended[0]?.body.version).toBe(2);
+    });
+  });
+
+  describe('If-Match of the other operations on an order', () => {
+    const OPERATIONS: [path: string, send: (path: string, ifMatch: string, shop?: TestMerchant) => Promise<Answer>][] =
+      [
+        [
+          'redemption',
+          (path, ifMatch, shop = merchant) =>
+            shop.client.put(`${path}/redemption`, { amount: '20.00' }, { headers: { 'if-match': ifMatch } }),
+        ],
+        [
+          'complete',
+          (path, ifMatch, shop = merchant) =>
+            shop.client.post(`${path}/complete`, { redeem: '10.00' }, { headers: { 'if-match': ifMatch } }),
+        ],
+        [
+          'cancel',
+          (path, ifMatch, shop = merchant) =>
+            shop.client.send('POST', `${path}/cancel`, { headers: { 'if-match': ifMatch } }),
+        ],
+      ];
+    const anOrderWithBalance = async (): Promise<Order> => {
+      const document = await merchant.customerWith('80.00');
+      return merchant.create({ document });
+    };
+
+    it.each(OPERATIONS)(
+      '%s with the version of the order changes it, and repeating that returns the same order',
+      async (_, send) => {
+        const order = await anOrderWithBalance();
+        const first = await send(`/orders/${order.id}`, '"1"');
+        expect(first).toMatchObject({ status: 200, body: { version: 2 } });
+        expect(await send(`/orders/${order.id}`, '"1"')).toMatchObject({ status: 200, body: first.body });
+      },
+    );
+
+    it.each(OPERATIONS)(
+      '%s with another version is 412 and changes nothing; 400, 404, and 409 come first',
+      async (_, send) => {
+        const [order, other] = [await anOrderWithBalance(), await aMerchant(service)];
+        for (const _attempt of ['first', 'second'])
+          expectProblem(await send(`/orders/${order.id}`, '"2"'), 412, 'precondition_failed');
+        expectProblem(await send(`/orders/${order.id}`, '1'), 400, 'malformed_request');
+        expectProblem(await send(`/orders/${order.id}`, '"1"', other), 404, 'not_found');
+        expect(await merchant.order(order)).toEqual(order);
+        const completed = await merchant.completed();
+        expectProblem(await send(`/orders/${completed.id}`, '"9"'), 409, 'invalid_transition');
+      },
+    );
+
+    it('complete with the version of a hold that lapsed is 412, and with the version of the expired order completes it', async () => {
+      const order = await anOrderWithBalance();
+      await merchant.hold(order, '20.00');
+      await service.clock.advance({ minutes: 31 });
+      const complete = (ifMatch: string, body = {}) =>
+        merchant.complete(order, body, { headers: { 'if-match': ifMatch } });
+      await complete('"2"').refused(412, 'precondition_failed');
+      await complete('"2"', { redeem: '20.00' }).refused(412, 'precondition_failed');
+      await complete('"3"').refused(409, 'redemption_lapsed');
+      expect(await complete('"3"', { redeem: '20.00' })).toMatchObject({ version: 4 });
+    });
+
+    it('complete with another version than the one that was completed is 412 also with the same values, and after refunds', async () => {
+      const order = await merchant.create();
+      const complete = (ifMatch?: string) =>
+        merchant.complete(order, { redeem: '0.00' }, { headers: ifMatch === undefined ? {} : { 'if-match': ifMatch } });
+      await amend(order, '100.00', '"1"');
+      expect(await complete('"2"')).toMatchObject({ version: 3 });
+      for (const refunds of [0, 1, 2]) {
+        if (refunds > 0) await merchant.refund(order, '10.00', { external_id: `R-${refunds}` });
+        for (const stale of ['"1"', '"3"', `"${3 + refunds}"`]) {
+          const { detail } = await complete(stale).refused(412, 'precondition_failed');
+          expect(detail).toContain('version 2 of the order was completed');
+        }
+        for (const same of ['"2"', '"7", "2"', '*', undefined])
+          expect(await complete(same)).toMatchObject({ version: 3 + refunds });
+      }
+    });
+
+    it('of two refunds with the version that both read, the first refunds, and its repeat returns it again', async () => {
+      const order = await merchant.completed();
+      const refund = (external_id: string, ifMatch: string) =>
+        merchant.refund(order, '30.00', { external_id }, { headers: { 'if-match': ifMatch } });
+      const read = `"${order.version}"`;
+      const answers = await Promise.all([refund('TILL-1', read).answer, refund('TILL-2', read).answer]);
+      expect(answers.map(({ status }) => status).sort()).toEqual([201, 412]);
+      const [first] = answers.filter(({ status }) => status === 201);
+      expect(await refund(first!.body.external_id, read)).toMatchObject(first!.body);
+      await refund('TILL-3', read).refused(412, 'precondition_failed');
+      await refund('TILL-3', 'x').refused(400, 'malformed_request');
+      await refund('TILL-3', `"${order.version + 1}"`);
+    });
+
+    it('exactly one of 25 concurrent holds with the same If-Match changes the order', async () => {
+      const order = await anOrderWithBalance();
+      const hold = (at: number) =>
+        merchant.hold(order, `${at + 1}.00`, undefined, { headers: { 'if-match': '"1"' } }).answer;
+      const answers = await atOnce(25, hold);
+      const held = answers.filter(({ status }) => status === 200);
+      expect(held).toHaveLength(1);
+      for (const answer of answers.filter(({ status }) => status !== 200))
+        expectProblem(answer, 412, 'precondition_failed');
+      expect(await merchant.order(order)).toEqual(held[0]?.body);
+    });
+  });
+});
+
+it('reconcile finds nothing after the tests of this file', () => expectInvariants(service));

@@ -1,4 +1,4 @@
-import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import { atOnce } from '../support/client.js';
 import { eventsOf } from '../support/events.js';
 import { expectInvariants } from '../support/expectations.js';
@@ -11,11 +11,6 @@ import { useService } from '../support/use-service.js';
 const { service, merchant } = useService({
   merchant: (started) => aLongLivedMerchant(started, { releaseDays: 0, validityDays: 10, redeemShareBps: 10_000 }),
 });
-afterEach(() => expectInvariants(service));
-
-/** Spends cashback of a customer. */
-const spend = (document: string, redeem: string): Promise<Order> =>
-  merchant.completed({ document, total: redeem }, { redeem });
 
 /** Holds cashback of a customer for another order. */
 const hold = async (document: string, amount: string): Promise<Order> =>
@@ -66,111 +61,6 @@ describe('PUT /orders/{id}/customer', () => {
     expect(await merchant.refund(order, '150.00')).toMatchObject({ cashback_taken_back: '7.50' });
     expect(await balanceOf(document)).toEqual(of({}));
     expect(await balanceOf(order.document)).toEqual(of({}));
-  });
-
-  it.each<[string, (order: Order) => Promise<unknown>, object]>([
-    ['nothing of it is spent', () => Promise.resolve(), { moved: '7.50', kept: {}, got: { available: '7.50' } }],
-    [
-      'a part of it is spent',
-      ({ document }) => spend(document, '2.50'),
-      { moved: '5.00', kept: {}, got: { available: '5.00' } },
-    ],
-    ['all of it is spent', ({ document }) => spend(document, '7.50'), { moved: '0.00', kept: {}, got: {} }],
-    ['it has expired', () => service.clock.advance({ days: 11 }), { moved: '0.00', kept: {}, got: {} }],
-    [
-      'a part of it was held, and is released',
-      async ({ document }) => merchant.cancel(await hold(document, '2.00')),
-      { moved: '7.50', kept: {}, got: { available: '7.50' } },
-    ],
-  ])('when %s, only what is left moves, and a refund takes back no more', async (_, happen, expected) => {
-    const order = await merchant.completed();
-    const document = aDocument();
-    await happen(order);
-    const { moved, kept, got } = expected as Record<'moved', string> & Record<'kept' | 'got', object>;
-    const changed = await merchant.changeCustomer(order, document);
-    const notMoved = (7.5 - Number(moved)).toFixed(2);
-    expect(changed).toMatchObject({ moved, not_moved: notMoved });
-    expect(await balanceOf(order.document)).toEqual(of(kept));
-    expect(await balanceOf(document)).toEqual(of(got));
-    // What did not move counts like cashback that expired: it is waived first.
-    const quote = await merchant.quoteRefund(order, '150.00');
-    const refund = await merchant.refund(order, '150.00');
-    expect(refund).toMatchObject({ ...quote, cashback_taken_back: moved });
-    expect(await balanceOf(document)).toEqual(of({}));
-    expect(await balanceOf(order.document)).toEqual(of(kept));
-  });
-
-  it('no cycle of a hold, a correction, a refund and a release leaves cashback that nobody paid for', async () => {
-    const order = await merchant.completed();
-    const holding = await hold(order.document, '7.50');
-    const document = aDocument();
-    await merchant.changeCustomer(order, document).refused(409, 'cashback_held');
-    expect(await merchant.refund(order, '150.00')).toMatchObject({ cashback_taken_back: '7.50' });
-    await merchant.changeCustomer(order, document).refused(409, 'cashback_held');
-    await merchant.cancel(holding);
-    expect(await merchant.changeCustomer(order, document)).toMatchObject({ moved: '0.00', not_moved: '0.00' });
-    expect(await balanceOf(order.document)).toEqual(of({}));
-    expect(await balanceOf(document)).toEqual(of({}));
-  });
-
-  it('what a refund returns to the first customer after the correction stays theirs', async () => {
-    const order = await merchant.completed();
-    const spent = await spend(order.document, '2.50');
-    const document = aDocument();
-    await merchant.changeCustomer(order, document);
-    await merchant.refund(spent, '2.50');
-    expect(await balanceOf(order.document)).toEqual(of({ available: '2.50' }));
-    expect(await balanceOf(document)).toEqual(of({ available: '5.00' }));
-  });
-
-  it('pending cashback moves and stays pending until the same instant', async () => {
-    const shop = await aMerchant(service, { releaseDays: 8 });
-    const order = await shop.completed();
-    const document = aDocument();
-    const { next_release: release } = await shop.wallet(order.document);
-    expect(await shop.changeCustomer(order, document)).toMatchObject({ moved: '7.50' });
-    expect(await shop.wallet(document)).toMatchObject({ available: '0.00', pending: '7.50', next_release: release });
-  });
-
-  it('what refunds took back or waived before does not move, and is not waived again', async () => {
-    const order = await merchant.completed();
-    expect(await merchant.refund(order, '75.00')).toMatchObject({ cashback_taken_back: '3.75' });
-    const document = aDocument();
-    expect(await merchant.changeCustomer(order, document)).toMatchObject({ moved: '3.75', not_moved: '0.00' });
-    expect(await merchant.refund(order, '75.00')).toMatchObject({ cashback_taken_back: '3.75' });
-    expect(await merchant.order(order)).toMatchObject({
-      status: 'refunded',
-      cashback: { to_receive: { taken_back: '7.50' } },
-    });
-
-    const late = await merchant.completed();
-    await service.clock.advance({ days: 11 });
-    expect(await merchant.refund(late, '75.00')).toMatchObject({ cashback_taken_back: '0.00' });
-    const other = aDocument();
-    expect(await merchant.changeCustomer(late, other)).toMatchObject({ moved: '0.00', not_moved: '7.50' });
-    expect(await merchant.refund(late, '75.00')).toMatchObject({ cashback_taken_back: '0.00' });
-    expect(await balanceOf(other)).toEqual(of({}));
-  });
-
-  it('a refunded order can get another customer, and nothing moves', async () => {
-    const order = await merchant.completed();
-    await merchant.refund(order, '150.00');
-    const document = aDocument();
-    const changed = await merchant.changeCustomer(order, document);
-    expect(changed).toMatchObject({ moved: '0.00', not_moved: '0.00', order: { document, status: 'refunded' } });
-  });
-
-  it('what moves repays a debt of the second customer', async () => {
-    const document = aDocument();
-    const sold = await merchant.completed({ document, total: '100.00' });
-    await spend(document, '5.00');
-    await merchant.refund(sold, '100.00');
-    expect(await balanceOf(document)).toEqual(of({ debt: '5.00' }));
-    const order = await merchant.completed();
-    expect(await merchant.changeCustomer(order, document)).toMatchObject({ moved: '7.50' });
-    expect(await balanceOf(document)).toEqual(of({ available: '2.50' }));
-    expect((await merchant.movements(document)).slice(-3)).toEqual(['move_in 7.50', 'take_back -5.00', 'repay -5.00']);
-    expect((await merchant.statement(document)).slice(-2).map(({ by }) => by)).toEqual([merchant.by, merchant.by]);
   });
 
   it('an order that earned nothing, or what it earned has expired, gets another customer with a wallet', async () => {
@@ -313,23 +203,6 @@ describe('PUT /orders/{id}/customer errors', () => {
     expect(held_by).toHaveLength(10);
   });
 
-  it.each([
-    ['pending', ['hold', 'amend'], undefined],
-    ['expired', ['renew', 'complete'], undefined],
-    ['cancelled', [], 'cancel'],
-  ])('PUT /orders/{id}/customer returns 409 for a %s order', async (status, possible, operation) => {
-    const order = await merchant.create();
-    if (operation) await merchant.cancel(order);
-    // Nothing has swept.
-    if (status === 'expired') service.clock.skip(31 * 60_000);
-    const other = aDocument();
-    const problem = await merchant
-      .changeCustomer(order, other)
-      .refused(409, 'invalid_transition', { current_status: status });
-    expect((problem.operations as string[]).slice(0, 2)).toEqual(possible);
-    expect((await merchant.wallet(other)).id).toBeNull();
-  });
-
   it.each<[string, object, string]>([
     ['no reason', { document: '52998224725' }, '/reason'],
     ['an empty reason', { document: '52998224725', reason: ' ' }, '/reason'],
@@ -468,3 +341,5 @@ describe('corrections of a customer at the same time as other requests', () => {
     }
   });
 });
+
+it('reconcile finds nothing after the tests of this file', () => expectInvariants(service));

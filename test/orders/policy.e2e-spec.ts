@@ -1,10 +1,187 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it } from '@jest/globals';
-import { aMerchant, anOrder } from '../support/factories.js';
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import type { Policy } from '../../src/merchants/policy.js';
+import { atOnce } from '../support/client.js';
+import { expectInvariants } from '../support/expectations.js';
+import { aDocument, aMerchant, anOrder, type TestMerchant } from '../support/factories.js';
+import { aCart, type Members, type Order } from '../support/shop.js';
+import { useMerchant } from '../support/use-merchant.js';
 import { useService } from '../support/use-service.js';
 import { rowsOf } from '../support/wallets.js';
 
 const { service } = useService();
+
+describe('what orders earn and refunds take back', () => {
+  let shop: TestMerchant;
+  const withPolicy = async (policy: Partial<Policy>): Promise<TestMerchant> =>
+    (shop = await aMerchant(service, policy));
+  beforeEach(async () => {
+    await withPolicy({});
+  });
+
+  /** An order of a total that is paid in full. */
+  const ofTotal = (total: string, members: Members = {}): Members => ({
+    total,
+    payment_methods: [{ id: 'card', amount: total }],
+    ...members,
+  });
+  const toReceive = ({ cashback }: Order): [amount: string, limitedBy: string | null] => [
+    cashback.to_receive.amount,
+    cashback.to_receive.limited_by,
+  ];
+  /** Creates an order of a customer with a balance. */
+  const orderOf = async (balance: string, total: string, members: Members = {}): Promise<Order> =>
+    shop.create(ofTotal(total, { document: await shop.customerWith(balance), ...members }));
+
+  describe('redeem_minimum', () => {
+    beforeEach(() => withPolicy({ redeemMinimumCents: 500 }));
+
+    it('less than the least that can be redeemed at once is refused, and nothing is allowed', async () => {
+      const order = await orderOf('80.00', '150.00');
+      const refusal = [422, 'redemption_below_minimum', { minimum: '5.00' }] as const;
+      await shop.hold(order, '4.99').refused(...refusal);
+      await shop.complete(order, { redeem: '0.01' }).refused(...refusal);
+      await shop.quote({ ...ofTotal('150.00'), document: order.document, redeem: '4.99' }).refused(...refusal);
+      expect(await shop.hold(order, '5.00')).toMatchObject({ amount_to_pay: '145.00' });
+      expect(await shop.hold(order, '0.00')).toMatchObject({ amount_to_pay: '150.00' });
+      expect(await shop.complete(order)).toMatchObject({ status: 'completed' });
+    });
+
+    it('an expired order whose balance is below the minimum now is late, not wrong', async () => {
+      const order = await shop.hold(await orderOf('20.00', '150.00'), '20.00');
+      await service.clock.advance({ minutes: 31 });
+      const other = await shop.create(ofTotal('150.00', { document: order.document }));
+      await shop.complete(other, { redeem: '17.00' });
+      await shop.complete(order, { redeem: '20.00' }).refused(409, 'redemption_no_longer_available', {
+        maximum: '0.00',
+        limited_by: 'redeem_minimum',
+      });
+      expect(await shop.complete(order, { redeem: '0.00' })).toMatchObject({ status: 'completed' });
+    });
+  });
+
+  describe('earn_amount', () => {
+    beforeEach(() => withPolicy({ earnRateMaximumBps: 1_000, earnMaximumCents: 5_000 }));
+
+    it('earn_amount is at most the share of the eligible total, in orders, amendments and quotes', async () => {
+      const refusal = [422, 'earn_amount_exceeds_maximum', { maximum: '8.00' }] as const;
+      const body = ofTotal('100.00', { eligible_total: '80.00', earn_amount: '8.01' });
+      await shop.create(body).refused(...refusal);
+      await shop.quote(body).refused(...refusal);
+      const order = await shop.create({ ...body, earn_amount: '8.00' });
+      const cart = { eligible_total: '80.00', payment_methods: [] };
+      await shop.amend(order, aCart('100.00', { ...cart, earn_amount: '8.01' })).refused(...refusal);
+      expect(toReceive(await shop.amend(order, aCart('100.00', { ...cart, earn_amount: '0.00' })))).toEqual([
+        '0.00',
+        null,
+      ]);
+      expect(toReceive((await shop.quote({ ...body, earn_amount: '7.77' })) as unknown as Order)).toEqual([
+        '7.77',
+        null,
+      ]);
+    });
+
+    it('a policy without earn_rate_maximum refuses earn_amount', async () => {
+      await withPolicy({});
+      await shop.create(ofTotal('100.00', { earn_amount: '0.01' })).refused(422, 'earn_amount_exceeds_maximum', {
+        maximum: '0.00',
+        errors: [{ pointer: '/earn_amount', detail: 'must be at most 0.00' }],
+      });
+    });
+
+    it('earn_amount is part of the content: a repeat with another one is 409, and an amendment without it means the rates', async () => {
+      const body = anOrder(ofTotal('100.00', { earn_amount: '3.00' }));
+      const order = await shop.create(body);
+      await shop.create({ ...body, earn_amount: '3.0' }).replayed();
+      for (const earn_amount of ['2.00', undefined, null])
+        await shop.create({ ...body, earn_amount }).refused(409, 'external_id_conflict', ['/earn_amount']);
+      // Also under a policy that would refuse it now.
+      await shop.setPolicy({ earnRateMaximumBps: null });
+      await shop.create(body).replayed();
+      const amended = await shop.amend(order, aCart('100.00'));
+      expect([amended.earn_amount, ...toReceive(amended)]).toEqual([null, '5.00', null]);
+      // The order keeps the policy that it has.
+      expect(toReceive(await shop.amend(order, aCart('100.00', { earn_amount: '10.00' })))).toEqual(['10.00', null]);
+    });
+
+    it.each(['-1.00', '1,00', 5, '', [], '1.001'])('earn_amount %j is refused', async (earn_amount) => {
+      await shop.create({ earn_amount }).refused(400, 'validation_failed', ['/earn_amount']);
+    });
+  });
+
+  describe('take_back', () => {
+    /** A TV of 200.00 at 1 %, and clothes of 100.00 at 5 %. */
+    const tvAndClothes = async (): Promise<Order> => {
+      await withPolicy({ earnRateMaximumBps: 500, releaseDays: 0 });
+      return shop.completed(ofTotal('300.00', { earn_amount: '7.00' }));
+    };
+
+    it('take_back is bounded: the customer keeps at most the highest share of what is not returned, and in the end nothing', async () => {
+      const order = await tvAndClothes();
+      const bounds = (minimum: string) => [422, 'refund_exceeds_total', { minimum, maximum: '7.00' }] as const;
+      await shop.refund(order, '200.00', { take_back: '1.99' }).refused(...bounds('2.00'));
+      await shop.refund(order, '200.00', { take_back: '7.01' }).refused(...bounds('2.00'));
+      await shop.refund(order, '300.00', { take_back: '6.99' }).refused(...bounds('7.00'));
+      const refused = await shop.refund(order, '300.00', { take_back: '0.00' }).refused(...bounds('7.00'));
+      expect(refused.errors).toEqual([{ pointer: '/take_back', detail: 'must be 7.00' }]);
+      expect(await shop.refund(order, '300.00', { take_back: '7.00' })).toMatchObject({ cashback_taken_back: '7.00' });
+    });
+
+    it('without earn_rate_maximum, take_back can only be more than by default', async () => {
+      await withPolicy({ releaseDays: 0 });
+      const order = await shop.completed(ofTotal('100.00'));
+      await shop
+        .refund(order, '50.00', { take_back: '2.49' })
+        .refused(422, 'refund_exceeds_total', { minimum: '2.50' });
+      expect(await shop.refund(order, '50.00', { take_back: '4.00' })).toMatchObject({ cashback_taken_back: '4.00' });
+      expect(await shop.refund(order, '50.00')).toMatchObject({ cashback_taken_back: '1.00' });
+    });
+
+    it('a repeated refund compares take_back by its meaning', async () => {
+      const order = await tvAndClothes();
+      const asked = { external_id: 'DEV-1', take_back: '2.00' };
+      await shop.refund(order, '200.00', asked);
+      await shop.refund(order, '200.00', { ...asked, take_back: '2' }).replayed();
+      for (const take_back of ['2.01', undefined])
+        await shop
+          .refund(order, '200.00', { ...asked, take_back })
+          .refused(409, 'external_id_conflict', ['/take_back']);
+      const usual = { external_id: 'DEV-2' };
+      await shop.refund(order, '10.00', usual);
+      await shop.refund(order, '10.00', { ...usual, take_back: '0.50' }).replayed();
+    });
+  });
+
+  describe('GET /policy', () => {
+    it('GET /policy has the new rules, which are off by default', async () => {
+      expect(await shop.policy()).toMatchObject({
+        earn_minimum_total: '0.00',
+        earn_maximum: null,
+        earn_rate_maximum: null,
+        redeem_minimum: '0.00',
+        grant_daily_maximum: '5000.00',
+        upcoming: [],
+      });
+      await withPolicy({
+        earnMinimumTotalCents: 1,
+        earnMaximumCents: 0,
+        earnRateMaximumBps: 1_250,
+        redeemMinimumCents: 99,
+      });
+      expect(await shop.policy()).toMatchObject({
+        earn_minimum_total: '0.01',
+        earn_maximum: '0.00',
+        earn_rate_maximum: '0.125',
+        redeem_minimum: '0.99',
+      });
+      const { policy } = await shop.quote({ document: aDocument(), total: '1.00' });
+      expect(policy).toMatchObject({ earn_maximum: '0.00' });
+      expect(policy).not.toHaveProperty('upcoming');
+    });
+  });
+
+  it('reconcile finds nothing after orders with these rules', () => expectInvariants(service));
+});
 
 /** Changes the stored policy of a merchant like another process would. */
 const storePolicy = (merchantId: string, policy: Record<string, unknown>): Promise<unknown> =>
@@ -63,5 +240,65 @@ describe('the policy of a merchant', () => {
     expect(await merchant.create(request)).toEqual(order);
     const { status, body } = await merchant.complete(order).answer;
     expect({ status, receive: body.cashback.to_receive.amount }).toEqual({ status: 200, receive: '7.50' });
+  });
+});
+
+describe('the rules that a merchant reads', () => {
+  const merchant = useMerchant(() => aMerchant(service));
+
+  const DEFAULTS = {
+    earn_rate: '0.05',
+    earn_rates_by_payment_method: {},
+    redeem_share: '0.50',
+    redeem_minimum_total: '0.00',
+    release_days: 8,
+    validity_days: 180,
+    order_ttl_minutes: 30,
+    max_order_ttl_minutes: 10_080,
+    grant_maximum: '1000.00',
+    time_zone: 'America/Sao_Paulo',
+    document_check_digits: false,
+  };
+
+  describe('GET /policy', () => {
+    it('GET /policy returns the default rules with rates as decimal strings, also when repeated and concurrent', async () => {
+      const answers = await atOnce(5, () => merchant.policy().answer);
+      for (const answer of [...answers, await merchant.policy().answer])
+        expect(answer).toMatchObject({ status: 200, body: DEFAULTS });
+    });
+
+    it('GET /policy returns the rules of the merchant that asks', async () => {
+      const other = await aMerchant(service, {
+        earnRateBps: 725,
+        earnRatesByPaymentMethod: { pix: 10_000, boleto: 0 },
+        redeemShareBps: 3333,
+        redeemMinimumTotalCents: 5000,
+        releaseDays: 0,
+        validityDays: 1,
+        orderTtlMinutes: 60,
+        maxOrderTtlMinutes: 90,
+        grantMaximumCents: 250,
+        timeZone: 'America/Manaus',
+      });
+      expect(await other.policy()).toMatchObject({
+        earn_rate: '0.0725',
+        earn_rates_by_payment_method: { pix: '1.00', boleto: '0.00' },
+        redeem_share: '0.3333',
+        redeem_minimum_total: '50.00',
+        release_days: 0,
+        validity_days: 1,
+        order_ttl_minutes: 60,
+        max_order_ttl_minutes: 90,
+        grant_maximum: '2.50',
+        time_zone: 'America/Manaus',
+      });
+      expect(await merchant.policy()).toMatchObject(DEFAULTS);
+    });
+
+    it('GET /policy returns the rules that an order is quoted with after a change', async () => {
+      const shop = await aMerchant(service);
+      await shop.setPolicy({ earnRateBps: 1000 });
+      expect((await shop.policy()).earn_rate).toBe('0.10');
+    });
   });
 });

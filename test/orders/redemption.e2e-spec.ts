@@ -1,12 +1,13 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { atOnce, sameAtOnce } from '../support/client.js';
-import { expectInvariants } from '../support/expectations.js';
-import { aDocument, aMerchant } from '../support/factories.js';
+import { eventsOf } from '../support/events.js';
+import { expectInvariants, pointersOf } from '../support/expectations.js';
+import { aDocument, aMerchant, anOrder } from '../support/factories.js';
+import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
+import { oneAtOnce } from '../support/shop.js';
 import { useService } from '../support/use-service.js';
-import { rowsOf } from '../support/wallets.js';
 
-const { service, merchant } = useService();
-afterEach(() => expectInvariants(service));
+const { service, merchant } = useService({ merchant: aLongLivedMerchant });
 
 describe('PUT /orders/{id}/redemption', () => {
   it('PUT /orders/{id}/redemption moves cashback from available to held in the order and the wallet', async () => {
@@ -30,21 +31,6 @@ describe('PUT /orders/{id}/redemption', () => {
     for (const amount of ['20.00', '20', '20.0']) expect(await merchant.hold(order, amount).replayed()).toEqual(first);
     expect(await merchant.wallet(order.document)).toMatchObject({ available: '60.00', held: '20.00' });
     expect(await merchant.movements(order.document)).toEqual(['grant 80.00']);
-  });
-
-  it.each([
-    ['a larger one', '50.00', '30.00'],
-    ['a smaller one', '5.00', '75.00'],
-    ['the maximum', '75.00', '5.00'],
-  ])('PUT /orders/{id}/redemption replaces the current hold with %s', async (_what, amount, available) => {
-    const order = await merchant.orderWith('80.00');
-    await merchant.hold(order, '20.00');
-    expect((await merchant.hold(order, amount)).cashback.to_redeem).toMatchObject({
-      held: amount,
-      available,
-      maximum: '75.00',
-    });
-    expect(await merchant.wallet(order.document)).toMatchObject({ available, held: amount });
   });
 
   it('PUT /orders/{id}/redemption with 0.00 releases the hold and can be repeated', async () => {
@@ -75,45 +61,6 @@ describe('PUT /orders/{id}/redemption', () => {
     expect(again).toMatchObject({ status: 'pending', cashback: { to_redeem: { held: '20.00' } } });
     expect(await merchant.hold(order, '20.00').replayed()).toEqual(again);
     await merchant.hold(order, '75.01').refused(422, 'redemption_exceeds_maximum');
-  });
-
-  it('PUT /orders/{id}/redemption holds from the credits that expire first and releases to the same credits', async () => {
-    const document = aDocument();
-    await merchant.credit(document, '10.00', { expiresAt: service.clock.inDays(30) });
-    await merchant.credit(document, '10.00', { expiresAt: service.clock.inDays(10) });
-    await merchant.credit(document, '10.00', { expiresAt: service.clock.inDays(20) });
-    await merchant.credit(document, '10.00', {
-      availableAt: service.clock.inDays(1),
-      expiresAt: service.clock.inDays(2),
-    });
-    const order = await merchant.create({ document });
-    await merchant.hold(order, '15.00');
-    const left = async (): Promise<string[]> =>
-      (
-        await rowsOf(
-          service,
-          'SELECT c.remaining_cents - c.held_cents AS free FROM cashback_credits c JOIN wallets w ON w.id = c.wallet_id WHERE w.document = ? ORDER BY c.seq',
-          [document],
-        )
-      ).map((row) => String(row.free));
-    expect(await left()).toEqual(['1000', '0', '500', '1000']);
-    await merchant.hold(order, '0.00');
-    expect(await left()).toEqual(['1000', '1000', '1000', '1000']);
-  });
-
-  it('an order cannot hold the cashback that another order of the customer holds', async () => {
-    const document = await merchant.customerWith('30.00');
-    const [first, second] = [await merchant.create({ document }), await merchant.create({ document })];
-    await merchant.hold(first, '20.00');
-    await merchant
-      .hold(second, '10.01')
-      .refused(422, 'redemption_exceeds_maximum', { maximum: '10.00', limited_by: 'balance' });
-    expect((await merchant.hold(second, '10.00')).cashback.to_redeem).toMatchObject({
-      available: '0.00',
-      held: '10.00',
-    });
-    await merchant.hold(first, '0.00');
-    await merchant.hold(second, '30.00');
   });
 
   it('25 concurrent identical PUT /orders/{id}/redemption requests hold the amount once', async () => {
@@ -161,25 +108,11 @@ describe('PUT /orders/{id}/redemption errors', () => {
     },
   );
 
-  it('PUT /orders/{id}/redemption keeps the current hold when the new amount exceeds the maximum', async () => {
-    const order = await merchant.orderWith('80.00');
-    const body = await merchant.hold(order, '20.00');
-    await merchant.hold(order, '75.01').refused(422, 'redemption_exceeds_maximum');
-    expect(await merchant.order(order)).toEqual(body);
-  });
-
   it('PUT /orders/{id}/redemption returns 422 for a customer without a wallet and creates none', async () => {
     const document = aDocument();
     const order = await merchant.create({ document });
     await merchant.hold(order, '0.01').refused(422, 'redemption_exceeds_maximum');
     expect((await merchant.wallet(document)).id).toBeNull();
-  });
-
-  it('PUT /orders/{id}/redemption returns 422 when the only cashback is pending', async () => {
-    const document = aDocument();
-    await merchant.completed({ document, total: '1000.00' });
-    const order = await merchant.create({ document });
-    await merchant.hold(order, '0.01').refused(422, 'redemption_exceeds_maximum');
   });
 
   it('PUT /orders/{id}/redemption returns 404 for an order of another merchant', async () => {
@@ -208,19 +141,348 @@ describe('PUT /orders/{id}/redemption errors', () => {
     const order = await merchant.create();
     await merchant.hold(order, amount).refused(400, 'validation_failed', ['/amount']);
   });
+});
+
+const DAY = 24 * 60;
+const inMinutes = (minutes: number): string => new Date(service.clock.now().getTime() + minutes * 60_000).toISOString();
+
+describe('expires_at of POST /orders', () => {
+  it('POST /orders accepts an expires_at, and the order and its hold last until then', async () => {
+    const document = await merchant.customerWith('80.00');
+    const expiresAt = inMinutes(3 * DAY);
+    const order = await merchant.create({ document, expires_at: expiresAt });
+    expect(order.expires_at).toBe(expiresAt);
+    await merchant.hold(order, '20.00');
+    await service.clock.advance({ days: 2, hours: 23 });
+    expect(await merchant.order(order)).toMatchObject({ status: 'pending' });
+    expect(await merchant.wallet(document)).toMatchObject({ available: '60.00', held: '20.00' });
+    await service.clock.advance({ hours: 1 });
+    expect(await merchant.order(order)).toMatchObject({ status: 'expired' });
+    expect(await merchant.wallet(document)).toMatchObject({ available: '80.00', held: '0.00' });
+  });
 
   it.each([
-    ['completed', 'complete', undefined, ['partially_refunded', 'refunded']],
-    ['cancelled', 'cancel', undefined, []],
-    ['partially_refunded', 'complete', '1.00', ['partially_refunded', 'refunded']],
-    ['refunded', 'complete', '150.00', []],
-  ])('PUT /orders/{id}/redemption returns 409 when the order is %s', async (status, operation, refund, allowed) => {
-    const order = await merchant.orderWith('80.00');
-    await merchant.client.post(`/orders/${order.id}/${operation}`);
-    if (refund) await merchant.refund(order, refund);
-    for (const amount of ['10.00', '0.00']) {
-      await merchant.hold(order, amount).refused(409, 'invalid_transition', { current_status: status, allowed });
+    ['in the past', -1],
+    ['now', 0],
+    ['less than a minute ahead', 0.9],
+    ['more than 7 days ahead', 7 * DAY + 1],
+  ])('POST /orders returns 400 with the bounds when expires_at is %s', async (_, minutes) => {
+    for (const _attempt of ['first', 'second']) {
+      const order = anOrder({ expires_at: inMinutes(minutes) });
+      await merchant.create(order).refused(400, 'validation_failed', {
+        errors: [
+          {
+            pointer: '/expires_at',
+            detail: expect.stringMatching(/^must be from 1 to 10080 minutes in the future: from .*Z to .*Z$/),
+          },
+        ],
+      });
+      expect((await merchant.orders(`external_id=${order.external_id}`)).data).toEqual([]);
     }
-    expect(await merchant.wallet(order.document)).toMatchObject({ held: '0.00', available: '80.00' });
+  });
+
+  it.each(['2026-11-23', 'tomorrow', 1_800_000_000, true, {}])(
+    'POST /orders returns 400 when expires_at is %j',
+    async (expires_at) => {
+      await merchant.create({ expires_at }).refused(400, 'validation_failed', ['/expires_at']);
+    },
+  );
+
+  it('the policy of a merchant bounds its expires_at', async () => {
+    const shop = await aMerchant(service, { maxOrderTtlMinutes: 60 });
+    await shop.create({ expires_at: inMinutes(59) });
+    await shop.create({ expires_at: inMinutes(61) }).refused(400, 'validation_failed');
+  });
+
+  it('POST /orders replays an order after its expires_at has passed', async () => {
+    const order = anOrder({ expires_at: inMinutes(2) });
+    const body = await merchant.create(order);
+    await service.clock.advance({ minutes: 3 });
+    const again = await merchant.create(order).answer;
+    const { updated_at } = again.body;
+    const operations = ['renew', 'complete', 'cancel'];
+    const nothing = { available_at: null, expires_at: null, available_on: null, expires_on: null };
+    const to_receive = { amount: '0.00', limited_by: null, taken_back: '0.00', status: 'none', ...nothing };
+    const cashback = { ...body.cashback, to_receive };
+    const expired = { ...body, status: 'expired', version: 2, updated_at, operations, cashback };
+    expect(again).toMatchObject({ status: 201, body: expired });
+    expect(again.headers.get('idempotency-replayed')).toBe('true');
+  });
+
+  it('POST /orders returns 409 when expires_at differs from the earlier request', async () => {
+    const order = anOrder({ expires_at: inMinutes(10) });
+    await merchant.create(order);
+    for (const minutes of [20, -20]) {
+      await merchant
+        .create({ ...order, expires_at: inMinutes(minutes) })
+        .refused(409, 'external_id_conflict', ['/expires_at']);
+    }
+    const inSaoPaulo = new Date(Date.parse(order.expires_at as string) - 3 * 3_600_000)
+      .toISOString()
+      .replace('Z', '-03:00');
+    await merchant.create({ ...order, expires_at: inSaoPaulo });
+  });
+
+  it('POST /orders replays the first request of a renewed order and of an erased customer', async () => {
+    const order = anOrder({ expires_at: inMinutes(10) });
+    const body = await merchant.create(order);
+    await merchant.hold(body, '0.00', inMinutes(60));
+    const again = await merchant.create(order).answer;
+    expect([again.status, again.headers.get('idempotency-replayed')]).toEqual([201, 'true']);
+    const { pseudonym } = await merchant.erase(order.document);
+    expect(await merchant.create(order)).toMatchObject({ document: pseudonym });
+    const other = await merchant.create({ ...order, total: '151.00', expires_at: inMinutes(30) }).answer;
+    expect(pointersOf(other)).toEqual(['/expires_at', '/total']);
+    expect(pointersOf(await merchant.create({ ...order, total: '151.00' }).answer)).toEqual(['/total']);
+  });
+
+  it.each([
+    ['explicit', 20],
+    ['default', undefined],
+  ])(
+    'POST /orders replays the first cart of an amended order with its first, %s expires_at, its current one, and none',
+    async (_, minutes) => {
+      const order = anOrder({ expires_at: minutes && inMinutes(minutes) });
+      const created = await merchant.create(order);
+      const { external_id: _id, document: _document, expires_at: _first, ...cart } = order;
+      await merchant.amend(created, { ...cart, total: '151.00' });
+      const moved = inMinutes(60);
+      await merchant.hold(created, '0.00', moved);
+      for (const expires_at of [created.expires_at, moved, undefined]) {
+        const replay = await merchant.create({ ...order, expires_at }).answer;
+        expect({ expires_at, status: replay.status }).toEqual({ expires_at, status: 201 });
+        expect(replay.body).toMatchObject({ id: created.id, total: '151.00', expires_at: moved });
+      }
+      await merchant.create({ ...order, expires_at: inMinutes(45) }).refused(409, 'external_id_conflict');
+    },
+  );
+
+  it('POST /orders replays the amended cart of a renewed order with its first, its current, and no expires_at', async () => {
+    const [first, moved, another] = [inMinutes(60), inMinutes(120), inMinutes(90)];
+    const order = anOrder({ expires_at: first });
+    const body = await merchant.create(order);
+    const cart = {
+      items: [{ id: 'sku-2', price: '90.00' }],
+      total: '90.00',
+      payment_methods: [{ id: 'pix', amount: '90.00' }],
+    };
+    await merchant.amend(body, cart);
+    const current = await merchant.hold(body, '0.00', moved);
+    for (const expires_at of [first, moved, undefined]) {
+      expect(await merchant.create({ ...order, ...cart, expires_at }).replayed()).toMatchObject(current);
+    }
+    await merchant
+      .create({ ...order, ...cart, expires_at: another })
+      .refused(409, 'external_id_conflict', ['/expires_at']);
   });
 });
+
+describe('expires_at of PUT /orders/{id}/redemption', () => {
+  it('PUT /orders/{id}/redemption with expires_at moves the expiry of a pending order and of its hold', async () => {
+    const order = await merchant.orderWith('80.00');
+    await merchant.hold(order, '20.00');
+    const expiresAt = inMinutes(2 * DAY);
+    const body = await merchant.hold(order, '20.00', expiresAt);
+    expect(body).toMatchObject({ status: 'pending', expires_at: expiresAt, version: 3 });
+    await service.clock.advance({ days: 1 });
+    expect(await merchant.wallet(order.document)).toMatchObject({ available: '60.00', held: '20.00' });
+    expect(await merchant.hold(order, '10.00')).toMatchObject({ expires_at: expiresAt, version: 4 });
+    await service.clock.advance({ days: 1 });
+    expect(await merchant.wallet(order.document)).toMatchObject({ available: '80.00', held: '0.00' });
+  });
+
+  it('a repeated renewal changes nothing, also in its last minute', async () => {
+    const order = await merchant.orderWith('80.00');
+    await service.clock.advance({ minutes: 31 });
+    const expiresAt = inMinutes(10);
+    const body = await merchant.hold(order, '20.00', expiresAt);
+    await service.clock.advance({ minutes: 9, seconds: 30 });
+    expect(await merchant.hold(order, '20.00', expiresAt)).toMatchObject(body);
+    expect(await merchant.wallet(order.document)).toMatchObject({ available: '60.00', held: '20.00' });
+  });
+
+  it('a repeated hold returns the expired order after its expires_at, and neither renews nor changes it', async () => {
+    const order = await merchant.orderWith('80.00');
+    const expiresAt = inMinutes(10);
+    expect(await merchant.hold(order, '20.00', expiresAt)).toMatchObject({ status: 'pending', expires_at: expiresAt });
+    for (const minutes of [10, 24 * 60]) {
+      await service.clock.advance({ minutes });
+      const expired = await merchant.order(order);
+      expect(expired).toMatchObject({ status: 'expired', cashback: { to_redeem: { held: '0.00' } } });
+      const answers = await atOnce(5, () => merchant.hold(order, '20.00', expiresAt).answer);
+      for (const answer of answers) expect(answer).toMatchObject({ status: 200, body: expired });
+      expect(await merchant.order(order)).toEqual(expired);
+    }
+    expect(await merchant.wallet(order.document)).toMatchObject({ available: '80.00', held: '0.00' });
+    expect(await merchant.movements(order.document)).toEqual(['grant 80.00']);
+  });
+
+  it('a hold with a past expires_at is 400 where it is not a repeat: another amount, or another instant', async () => {
+    const order = await merchant.orderWith('80.00');
+    const [replaced, expiresAt] = [inMinutes(5), inMinutes(10)];
+    await merchant.hold(order, '10.00', replaced);
+    await merchant.hold(order, '20.00', expiresAt);
+    await service.clock.advance({ minutes: 11 });
+    const expired = await merchant.order(order);
+    for (const [amount, at] of [
+      ['10.00', expiresAt],
+      ['0.00', expiresAt],
+      ['20.00', replaced],
+      ['10.00', replaced],
+    ] as const) {
+      await merchant.hold(order, amount, at).refused(400, 'validation_failed', ['/expires_at']);
+    }
+    expect(await merchant.order(order)).toEqual(expired);
+    const foreign = await aMerchant(service);
+    await foreign.hold(order, '20.00', expiresAt).refused(404, 'not_found');
+    expect(await merchant.hold(order, '20.00')).toMatchObject({ status: 'pending', amount_to_pay: '130.00' });
+  });
+
+  it.each([-1, 0, 7 * DAY + 1])(
+    'PUT /orders/{id}/redemption returns 400 when expires_at is %d minutes ahead, and changes nothing',
+    async (minutes) => {
+      const order = await merchant.create();
+      for (const advance of [0, 31]) {
+        await service.clock.advance({ minutes: advance });
+        const before = await merchant.order(order).answer;
+        await merchant.hold(order, '0.00', inMinutes(minutes)).refused(400, 'validation_failed', {
+          errors: [
+            { pointer: '/expires_at', detail: expect.stringContaining('from 1 to 10080 minutes in the future') },
+          ],
+        });
+        expect(await merchant.order(order)).toEqual(before.body);
+      }
+    },
+  );
+
+  it('10 concurrent renewals of an order hold its cashback once', async () => {
+    const order = await merchant.orderWith('80.00');
+    await service.clock.advance({ minutes: 31 });
+    const expiresAt = inMinutes(60);
+    const body = await sameAtOnce(10, () => merchant.hold(order, '70.00', expiresAt));
+    expect(body).toMatchObject({ version: 3, cashback: { to_redeem: { held: '70.00' } } });
+    expect(await merchant.wallet(order.document)).toMatchObject({ available: '10.00', held: '70.00' });
+  });
+});
+
+/** What an order shows that earns nothing unless it is renewed or completed. */
+const NOTHING_TO_RECEIVE = {
+  ...{ amount: '0.00', limited_by: null, taken_back: '0.00', status: 'none' },
+  ...{ available_at: null, available_on: null, expires_at: null, expires_on: null },
+};
+
+describe('expired orders', () => {
+  it('an expired order shows nothing to receive wherever it is read, and its amount again once it is renewed or completed', async () => {
+    const [renewed, completed] = [await merchant.create(), await merchant.create()];
+    expect(renewed.cashback.to_receive).toMatchObject({ amount: '7.50', status: 'quoted' });
+    await service.clock.advance({ minutes: 30 });
+    for (const { id, external_id, document } of [renewed, completed]) {
+      const order = await merchant.order({ id });
+      expect(order).toMatchObject({ status: 'expired', operations: ['renew', 'complete', 'cancel'] });
+      expect(order.cashback.to_receive).toEqual(NOTHING_TO_RECEIVE);
+      expect(await merchant.orderByExternalId(external_id)).toEqual(order);
+      expect((await merchant.searchOrders({ document })).data).toEqual([order]);
+      expect((await merchant.orders(`external_id=${external_id}`)).data).toEqual([order]);
+      const expiry = (await eventsOf(service, merchant)).find(
+        ({ type, data }) => type === 'order.expired' && data.order?.id === id,
+      );
+      expect(expiry!.data.order!.cashback.to_receive).toEqual(NOTHING_TO_RECEIVE);
+    }
+    expect((await merchant.hold(renewed, '0.00')).cashback.to_receive).toMatchObject({
+      amount: '7.50',
+      status: 'quoted',
+    });
+    expect((await merchant.complete(completed)).cashback.to_receive).toMatchObject({
+      amount: '7.50',
+      status: 'pending',
+    });
+  });
+
+  it('a refund of an order that is past its expires_at says that the order has expired, also before a sweep', async () => {
+    const order = await merchant.create();
+    service.clock.skip(30 * 60_000);
+    for (const _attempt of ['first', 'second']) {
+      await merchant
+        .refund(order, '1.00')
+        .refused(409, 'invalid_transition', { current_status: 'expired', operations: ['renew', 'complete', 'cancel'] });
+    }
+  });
+
+  it('completing an expired order without redeem returns 409 with what it held, and changes nothing', async () => {
+    const order = await merchant.orderWith('80.00');
+    await merchant.hold(order, '20.00');
+    await service.clock.advance({ minutes: 30 });
+    const expired = await merchant.order(order);
+    const lapsed = {
+      ...{ lapsed: '20.00', maximum: '75.00', next_action: 'fix_request' },
+      detail: expect.stringContaining('send redeem "20.00" if the customer was charged less, or "0.00" if not'),
+    };
+    await atOnce(5, (index) =>
+      merchant.complete(order, [undefined, {}, { redeem: null }][index % 3]).refused(409, 'redemption_lapsed', lapsed),
+    );
+    expect(await merchant.order(order)).toEqual(expired);
+    expect(await merchant.complete(order, { redeem: '0.00' })).toMatchObject({
+      status: 'completed',
+      amount_to_pay: '150.00',
+      cashback: { to_redeem: { redeemed: '0.00', lapsed: '0.00' }, to_receive: { amount: '7.50' } },
+    });
+  });
+
+  it('an expired order can be completed with the remaining balance when another order redeemed part of its hold', async () => {
+    const order = await merchant.orderWith('50.00');
+    await merchant.hold(order, '40.00');
+    await service.clock.advance({ minutes: 30 });
+    await merchant.completed({ document: order.document }, { redeem: '35.00' });
+    for (const request of [{ redeem: '40.00' }, { redeem: '15.01' }]) {
+      await merchant
+        .complete(order, request)
+        .refused(409, 'redemption_no_longer_available', { maximum: '15.00', limited_by: 'balance' });
+    }
+    expect(await merchant.order(order)).toMatchObject({
+      status: 'expired',
+      cashback: { to_redeem: { maximum: '15.00' } },
+    });
+    expect((await merchant.complete(order, { redeem: '15.00' })).cashback.to_redeem).toMatchObject({
+      redeemed: '15.00',
+      available: '0.00',
+    });
+  });
+
+  it('only one of 10 expired orders that are completed at once redeems the balance', async () => {
+    const first = await merchant.orderWith('20.00');
+    const others = await atOnce(9, () => merchant.create({ document: first.document }));
+    const orders = [first, ...others];
+    await merchant.hold(first, '20.00');
+    await service.clock.advance({ minutes: 30 });
+    await oneAtOnce(10, (index) => merchant.complete(orders[index]!, { redeem: '20.00' }), 409, {
+      ...{ code: 'redemption_no_longer_available', maximum: '0.00', next_action: 'fix_request' },
+      detail: expect.stringContaining('first decide who pays the difference'),
+    });
+    expect((await merchant.wallet(first.document)).available).toBe('0.00');
+  });
+});
+
+describe('cashback that expires while it is held', () => {
+  it('wallets and orders show expired cashback the same way before and after it is written off', async () => {
+    const order = await merchant.orderWith('30.00', {}, { expiresAt: service.clock.inMinutes(10) });
+    const other = await merchant.create({ document: order.document });
+    await merchant.hold(order, '12.00');
+    service.clock.skip(11 * 60_000);
+    const seen = async (): Promise<unknown> => [
+      await merchant.wallet(order.document),
+      (await merchant.order(order)).cashback,
+      (await merchant.order(other)).cashback,
+    ];
+    const before = await seen();
+    expect(before).toMatchObject([
+      { available: '0.00', held: '12.00' },
+      { to_redeem: { available: '0.00', held: '12.00', maximum: '12.00' } },
+      { to_redeem: { available: '0.00', maximum: '0.00' } },
+    ]);
+    await service.clock.advance({});
+    expect(await merchant.movements(order.document)).toEqual(['grant 30.00', 'expire -18.00']);
+    expect(await seen()).toEqual(before);
+  });
+});
+
+it('reconcile finds nothing after the tests of this file', () => expectInvariants(service));

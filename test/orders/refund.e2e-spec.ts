@@ -1,14 +1,16 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { type Answer, atOnce } from '../support/client.js';
-import { expectCreation, expectInvariants, expectProblem, pointersOf } from '../support/expectations.js';
 import { withoutVoidable } from '../support/event-refund.js';
 import { eventsOf } from '../support/events.js';
-import { aDocument, aMerchant } from '../support/factories.js';
-import type { Members, Order, Refund } from '../support/shop.js';
+import { expectCreation, expectInvariants, expectProblem, pointersOf, type Problem } from '../support/expectations.js';
+import { aDocument, aMerchant, aUser } from '../support/factories.js';
+import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
+import type { Call, Members, Order, Refund } from '../support/shop.js';
+import { useMerchant } from '../support/use-merchant.js';
 import { useService } from '../support/use-service.js';
+import { rowsOf } from '../support/wallets.js';
 
-const { service, merchant } = useService();
-afterEach(() => expectInvariants(service));
+const { service, merchant } = useService({ merchant: aLongLivedMerchant });
 
 let counter = 0;
 const refund = (order: { id: string }, amount: unknown, external_id: unknown = `DEV-${++counter}`) =>
@@ -60,96 +62,6 @@ describe('POST /orders/{id}/refunds', () => {
       version: order.version + 1,
       updated_at: body.created_at,
     });
-  });
-
-  it('a full refund returns the redeemed cashback and takes back the earned cashback completely', async () => {
-    const order = await anOrderOf('150.00', '15.00');
-    expect((await refund(order, '150.00')).body).toMatchObject({
-      cashback_returned: '15.00',
-      cashback_taken_back: '6.75',
-      amount_to_pay_back: '135.00',
-    });
-    expect(await merchant.order(order)).toMatchObject({
-      status: 'refunded',
-      cashback: {
-        to_redeem: { redeemed: '15.00', returned: '15.00' },
-        to_receive: { amount: '6.75', taken_back: '6.75', status: 'taken_back' },
-      },
-      refunded: { amount: '150.00', amount_to_pay_back: '135.00' },
-    });
-    expect(await merchant.wallet(order.document)).toMatchObject({
-      available: '15.00',
-      pending: '0.00',
-      debt: '0.00',
-    });
-    expect((await merchant.movements(order.document)).slice(-2)).toEqual(['return 15.00', 'take_back -6.75']);
-  });
-
-  it.each([
-    [
-      '100.00',
-      '10.00',
-      ['33.33', '33.33', '33.34'],
-      ['3.33', '3.33', '3.34'],
-      ['1.50', '1.50', '1.50'],
-      ['30.00', '30.00', '30.00'],
-    ],
-    [
-      '0.03',
-      '0.01',
-      ['0.01', '0.01', '0.01'],
-      ['0.00', '0.00', '0.01'],
-      ['0.00', '0.00', '0.00'],
-      ['0.01', '0.01', '0.00'],
-    ],
-    [
-      '19.99',
-      '9.99',
-      ['0.01', '19.97', '0.01'],
-      ['0.00', '9.98', '0.01'],
-      ['0.01', '0.49', '0.00'],
-      ['0.01', '9.99', '0.00'],
-    ],
-    [
-      '999999999.99',
-      '0.00',
-      ['0.01', '999999999.98'],
-      ['0.00', '0.00'],
-      ['0.01', '49999999.98'],
-      ['0.01', '999999999.98'],
-    ],
-  ])(
-    'refunds of an order of %s that redeemed %s, by %j, split every amount exactly to the centavo',
-    async (total, redeem, amounts, returned, takenBack, toPayBack) => {
-      const order = await anOrderOf(total, redeem);
-      const answers: Answer<Refund>[] = [];
-      for (const amount of amounts) answers.push(await refund(order, amount));
-      const each = (member: 'cashback_returned' | 'cashback_taken_back' | 'amount_to_pay_back'): string[] =>
-        answers.map(({ body }) => body[member]);
-      expect({
-        returned: each('cashback_returned'),
-        takenBack: each('cashback_taken_back'),
-        toPayBack: each('amount_to_pay_back'),
-      }).toEqual({ returned, takenBack, toPayBack });
-      expect((await merchant.order(order)).status).toBe('refunded');
-      expect(await merchant.wallet(order.document)).toMatchObject({
-        available: redeem,
-        pending: '0.00',
-        debt: '0.00',
-      });
-    },
-  );
-
-  it('refunding an order that neither redeemed nor earned cashback moves no cashback', async () => {
-    const shop = await aMerchant(service, { earnRateBps: 0 });
-    const order = await shop.completed();
-    const body = await shop.refund(order, '150.00');
-    expect(body).toMatchObject({
-      cashback_returned: '0.00',
-      cashback_taken_back: '0.00',
-      amount_to_pay_back: '150.00',
-    });
-    expect(await shop.movements(order.document)).toEqual([]);
   });
 
   it('concurrent refunds never exceed the total of the order', async () => {
@@ -235,21 +147,6 @@ describe('POST /orders/{id}/refunds errors', () => {
     expect(late.body).toMatchObject({ current_status: 'refunded', allowed: [], operations: [] });
   });
 
-  it.each([
-    ['pending', undefined, ['completed', 'cancelled'], ['hold', 'amend', 'complete', 'cancel']],
-    ['cancelled', 'cancel', [], []],
-    ['expired', undefined, ['pending', 'completed', 'cancelled'], ['renew', 'complete', 'cancel']],
-  ])('POST /orders/{id}/refunds returns 409 when the order is %s', async (status, operation, allowed, operations) => {
-    const order = await merchant.create();
-    if (operation) await merchant.client.post(`/orders/${order.id}/${operation}`);
-    if (status === 'expired') await service.clock.advance({ minutes: 30 });
-    for (const _attempt of ['first', 'second']) {
-      const answer = await refund(order, '1.00', 'DEV-1');
-      expectProblem(answer, 409, 'invalid_transition');
-      expect(answer.body).toMatchObject({ current_status: status, allowed, operations });
-    }
-  });
-
   it('POST /orders/{id}/refunds returns 404 for an order of another merchant, also for a replay', async () => {
     const other = await aMerchant(service);
     const order = await anOrderOf('150.00', '0.00');
@@ -288,63 +185,6 @@ describe('POST /orders/{id}/refunds with items', () => {
   }
   const of = (id: string, quantity?: number): Members => ({ items: [{ id, ...(quantity && { quantity }) }] });
 
-  it.each<[string, string, [id: string, price: string, quantity?: number][], Members[], string[]]>([
-    [
-      'three items of 100.01 at 100.00',
-      '100.00',
-      [
-        ['a', '100.01'],
-        ['b', '100.01'],
-        ['c', '100.01'],
-      ],
-      [of('a'), of('c'), of('b')],
-      ['33.33', '33.33', '33.34'],
-    ],
-    [
-      'seven pieces of one item at 100.00',
-      '100.00',
-      [['a', '20.00', 7]],
-      Array<Members>(7).fill(of('a', 1)),
-      ['14.28', '14.29', '14.28', '14.29', '14.28', '14.29', '14.29'],
-    ],
-    [
-      'three pieces of 33.33 and a centavo of rest',
-      '100.00',
-      [['a', '33.33', 3]],
-      [of('a', 1), { ...of('a', 2), rest: true }],
-      ['33.33', '66.67'],
-    ],
-    [
-      'an item that is sold at two prices, and shipping',
-      '100.00',
-      [
-        ['a', '30.00'],
-        ['a', '20.00', 2],
-        ['b', '10.00'],
-      ],
-      [{ rest: true }, of('a', 3), of('b')],
-      ['20.00', '70.00', '10.00'],
-    ],
-    [
-      'an item and a present',
-      '10.00',
-      [
-        ['a', '12.00'],
-        ['present', '0.00'],
-      ],
-      [{ items: [{ id: 'present' }, { id: 'a' }] }],
-      ['10.00'],
-    ],
-  ])('%s come back one after the other, and no centavo is left', async (_, total, prices, refunds, amounts) => {
-    const order = await aCart(total, prices);
-    for (const [at, body] of refunds.entries()) expect((await refundItems(order, body)).amount).toBe(amounts[at]);
-    expect(await merchant.order(order)).toMatchObject({
-      status: 'refunded',
-      refunded: { amount: total },
-      cashback: { to_receive: { taken_back: order.cashback.to_receive.amount } },
-    });
-  });
-
   it('a refund keeps the items that came back with their quantities, and shows them wherever it is read', async () => {
     const order = await aCart('120.00', [
       ['shirt', '30.00', 3],
@@ -367,29 +207,6 @@ describe('POST /orders/{id}/refunds with items', () => {
     const path = '/customers/export';
     const { refunds } = await merchant.post<{ refunds: Refund[] }>(path, { document: order.document });
     expect(refunds).toEqual(now);
-  });
-
-  it('refunds of amounts before, between and after bound those of items, and the sum is never above the total', async () => {
-    const prices: [string, string][] = [
-      ['a', '40.00'],
-      ['b', '40.00'],
-      ['c', '40.00'],
-    ];
-    const order = await aCart('100.00', prices, { eligible_total: '80.00' });
-    await merchant.refund(order, '10.00', { eligible_amount: '0.00' });
-    expect(await refundItems(order, of('a'))).toMatchObject({ amount: '33.33', eligible_amount: '26.66' });
-    await merchant.refund(order, '10.00', { eligible_amount: '10.00' });
-    expect(await refundItems(order, of('b'))).toMatchObject({ amount: '33.33', eligible_amount: '30.00' });
-    expect(await refundItems(order, of('c'))).toMatchObject({ amount: '13.34', eligible_amount: '13.34' });
-    expect(await merchant.order(order)).toMatchObject({
-      status: 'refunded',
-      cashback: { to_receive: { taken_back: '4.00' } },
-    });
-    const bounded = await aCart('100.00', prices);
-    await merchant.refund(bounded, '60.00');
-    expect((await refundItems(bounded, of('a'))).amount).toBe('33.33');
-    expect((await refundItems(bounded, of('b'))).amount).toBe('6.67');
-    await refundItems(bounded, of('c')).refused(409, 'invalid_transition');
   });
 
   it('an amended order returns the items that it was completed with', async () => {
@@ -505,13 +322,6 @@ describe('POST /orders/{id}/refunds with items', () => {
     expect((await merchant.order(order)).status).toBe('refunded');
   });
 
-  it('pieces that come back at the same time add up to the total', async () => {
-    const order = await aCart('100.00', [['a', '17.00', 7]]);
-    const answers = await atOnce(10, () => refundItems(order, of('a', 1)).answer);
-    expect(answers.filter(({ status }) => status === 201)).toHaveLength(7);
-    expect(await merchant.order(order)).toMatchObject({ status: 'refunded', refunded: { amount: '100.00' } });
-  });
-
   it('an order of another merchant is not found, and another version is refused', async () => {
     const order = await aCart('100.00', [['a', '100.00']]);
     const body = { external_id: 'DEV-1', ...of('a') };
@@ -522,3 +332,485 @@ describe('POST /orders/{id}/refunds with items', () => {
     expect((await refundItems(order, of('a'))).amount).toBe('100.00');
   });
 });
+
+describe('refunds with an eligible_amount', () => {
+  /** 100.00 of which 80.00 are eligible, so it earned 4.00. */
+  const anOrderWithShipping = (): Promise<Order> => merchant.completed({ total: '100.00', eligible_total: '80.00' });
+
+  let counter = 0;
+  /** @param eligible_amount is left out if it is undefined. */
+  const refund = (
+    order: { id: string },
+    amount: string,
+    eligible_amount?: unknown,
+    external_id = `DEV-${++counter}`,
+  ): Promise<Answer<Refund>> => merchant.refund(order, amount, { external_id, eligible_amount }).answer;
+
+  describe('eligible_amount of a refund', () => {
+    it('concurrent refunds with different eligible parts add up to the totals of the order', async () => {
+      const order = await anOrderWithShipping();
+      const answers = await atOnce(20, (index) => refund(order, '10.00', index % 2 === 0 ? '10.00' : '0.00'));
+      const parts = answers.filter(({ status }) => status === 201).map(({ body }) => body.eligible_amount);
+      expect(parts.toSorted()).toEqual(['0.00', '0.00', ...Array<string>(8).fill('10.00')]);
+      for (const answer of answers.filter(({ status }) => status !== 201))
+        expect(['refund_exceeds_total', 'invalid_transition']).toContain((answer.body as unknown as Problem).code);
+      expect((await merchant.order(order)).cashback.to_receive.taken_back).toBe('4.00');
+    });
+  });
+
+  describe('a repeated refund with an eligible_amount', () => {
+    it('a repeated refund is a replay when its eligible_amount means the same', async () => {
+      const order = await anOrderWithShipping();
+      for (const [externalId, first, others] of [
+        ['shipping', '0.00', ['0', '0.0']],
+        ['default', undefined, [null, '8.00', '8']],
+        ['null', null, [undefined, '8.00']],
+        ['as the default', '8.00', [undefined, null, '8']],
+      ] as const) {
+        const { status, body } = await refund(order, '10.00', first, externalId);
+        expect(status).toBe(201);
+        for (const eligible of [first, ...others]) {
+          const again = await refund(order, '10.00', eligible, externalId);
+          expect(again).toMatchObject({ status: 201, body });
+          expect(again.headers.get('idempotency-replayed')).toBe('true');
+        }
+      }
+    });
+
+    it('POST /orders/{id}/refunds returns 409 with a pointer to each of amount and eligible_amount that differs', async () => {
+      const order = await anOrderWithShipping();
+      await refund(order, '10.00', '0.00', 'shipping');
+      await refund(order, '10.00', undefined, 'default');
+      for (const [externalId, amount, eligible, pointers] of [
+        ['shipping', '10.00', undefined, ['/eligible_amount']],
+        ['shipping', '10.00', null, ['/eligible_amount']],
+        ['shipping', '10.00', '0.01', ['/eligible_amount']],
+        ['shipping', '10.01', '0.00', ['/amount']],
+        ['shipping', '10.01', '99.00', ['/amount', '/eligible_amount']],
+        ['default', '10.00', '0.00', ['/eligible_amount']],
+        ['default', '10.01', undefined, ['/amount']],
+      ] as const) {
+        const answer = await refund(order, amount, eligible, externalId);
+        expectProblem(answer, 409, 'external_id_conflict');
+        expect(pointersOf(answer)).toEqual(pointers);
+      }
+      expect((await merchant.order(order)).refunded.amount).toBe('20.00');
+    });
+  });
+
+  describe('POST /orders/{id}/refunds errors of eligible_amount', () => {
+    it.each([
+      { before: [], amount: '50.00', sent: '0.00', minimum: '30.00', maximum: '50.00' },
+      { before: [], amount: '50.00', sent: '29.99', minimum: '30.00', maximum: '50.00' },
+      { before: [], amount: '50.00', sent: '50.01', minimum: '30.00', maximum: '50.00' },
+      { before: [['20.00', '0.00']], amount: '10.00', sent: '9.99', minimum: '10.00', maximum: '10.00' },
+      { before: [['80.00', '80.00']], amount: '10.00', sent: '0.01', minimum: '0.00', maximum: '0.00' },
+    ])(
+      'after $before, a refund of $amount with the eligible_amount $sent is 422 with the bounds $minimum and $maximum, which are possible',
+      async ({ before, amount, sent, minimum, maximum }) => {
+        const order = await anOrderWithShipping();
+        for (const [earlier, eligible] of before) expect((await refund(order, earlier!, eligible)).status).toBe(201);
+        const unchanged = await merchant.order(order);
+        for (const _attempt of ['first', 'second']) {
+          const answer = await refund(order, amount, sent, 'DEV-over');
+          expectProblem(answer, 422, 'refund_exceeds_total');
+          expect(answer.body).toMatchObject({ minimum, maximum });
+          const bounds = minimum === maximum ? `must be ${minimum}` : `must be from ${minimum} to ${maximum}`;
+          expect(answer.body).toMatchObject({ errors: [{ pointer: '/eligible_amount', detail: bounds }] });
+        }
+        expect(await merchant.order(order)).toEqual(unchanged);
+        const edges = minimum === maximum ? [minimum] : [minimum, maximum];
+        for (const edge of edges) {
+          const other = await anOrderWithShipping();
+          for (const [earlier, eligible] of before) await refund(other, earlier!, eligible);
+          expect((await refund(other, amount, edge)).body.eligible_amount).toBe(edge);
+        }
+      },
+    );
+
+    it('POST /orders/{id}/refunds returns 422 with the bounds of the amount when the amount exceeds what is left', async () => {
+      const order = await anOrderWithShipping();
+      await refund(order, '60.00');
+      const answer = await refund(order, '40.01', '99.00');
+      expectProblem(answer, 422, 'refund_exceeds_total');
+      expect(answer.body).toMatchObject({
+        minimum: '0.01',
+        maximum: '40.00',
+        errors: [{ pointer: '/amount', detail: 'must be from 0.01 to 40.00' }],
+      });
+    });
+
+    it.each([['-1.00'], [0], [''], ['1.001'], [{}]])(
+      'POST /orders/{id}/refunds returns 400 for the eligible_amount %j',
+      async (eligible) => {
+        const answer = await refund(await anOrderWithShipping(), '50.00', eligible);
+        expectProblem(answer, 400, 'validation_failed');
+        expect(pointersOf(answer)).toEqual(['/eligible_amount']);
+      },
+    );
+  });
+});
+
+describe('quotes of refunds', () => {
+  const merchant = useMerchant(() =>
+    aLongLivedMerchant(service, { redeemShareBps: 10_000, releaseDays: 0, validityDays: 30, earnRateMaximumBps: 1000 }),
+  );
+
+  type Quote = Pick<
+    Refund,
+    'amount' | 'eligible_amount' | 'cashback_returned' | 'cashback_taken_back' | 'amount_to_pay_back'
+  >;
+
+  const quote = ({ id }: { id: string }, body: Members): Call<Quote> =>
+    merchant.send('POST', `/orders/${id}/refunds/quote`, { body }, 200);
+
+  /** Quotes a refund, refunds, and expects the same. */
+  async function expectAsQuoted(order: { id: string }, body: Members): Promise<Quote> {
+    const quoted = await quote(order, body);
+    const { amount, ...members } = body;
+    const refund = await merchant.refund(order, amount, members);
+    expect(Object.keys(quoted)).toEqual([
+      'amount',
+      'eligible_amount',
+      'cashback_returned',
+      'cashback_taken_back',
+      'amount_to_pay_back',
+    ]);
+    expect(refund).toMatchObject(quoted);
+    return quoted;
+  }
+
+  describe('POST /orders/{id}/refunds/quote', () => {
+    it('the quote of each of several refunds of an order is what the refund that follows does', async () => {
+      const order = await merchant.orderWith('80.00', { total: '150.00', eligible_total: '120.00' });
+      await merchant.complete(order, { redeem: '20.00' });
+      expect(await expectAsQuoted(order, { amount: '33.33' })).toMatchObject({ amount: '33.33' });
+      await expectAsQuoted(order, { amount: '10.00', eligible_amount: '0.00' });
+      await expectAsQuoted(order, { amount: '20.00', eligible_amount: '20.00', take_back: '1.50' });
+      const rest = (150 - 33.33 - 10 - 20).toFixed(2);
+      const last = await expectAsQuoted(order, { amount: rest });
+      expect(last.amount).toBe(rest);
+      expect((await merchant.order(order)).status).toBe('refunded');
+    });
+
+    it('a quote writes nothing, and a repeat returns the same', async () => {
+      const order = await merchant.completed();
+      const state = async (): Promise<unknown> => [
+        await merchant.order(order),
+        await merchant.wallet(order.document),
+        await merchant.statement(order.document),
+        await eventsOf(service, merchant),
+        await rowsOf(service, 'SELECT * FROM wallets WHERE document = ?', [order.document]),
+        await rowsOf(service, 'SELECT id FROM refunds WHERE order_id = ?', [order.id]),
+      ];
+      const before = await state();
+      const quoted = await quote(order, { amount: '50.00' });
+      expect(quoted).toEqual({
+        amount: '50.00',
+        eligible_amount: '50.00',
+        cashback_returned: '0.00',
+        cashback_taken_back: '2.50',
+        amount_to_pay_back: '50.00',
+      });
+      expect(await quote(order, { amount: '50.00' })).toEqual(quoted);
+      expect(await state()).toEqual(before);
+    });
+
+    it('a quote is refused as the refund would be', async () => {
+      const order = await merchant.completed();
+      const pending = await merchant.create();
+      const cases: [{ id: string }, Members, number, string][] = [
+        [order, { amount: '150.01' }, 422, 'refund_exceeds_total'],
+        [order, { amount: '10.00', eligible_amount: '10.01' }, 422, 'refund_exceeds_total'],
+        [order, { amount: '10.00', take_back: '7.51' }, 422, 'refund_exceeds_total'],
+        [order, { amount: '0.00' }, 400, 'validation_failed'],
+        [order, { amount: 10 }, 400, 'validation_failed'],
+        [pending, { amount: '10.00' }, 409, 'invalid_transition'],
+        [{ id: pending.document }, { amount: '10.00' }, 404, 'not_found'],
+      ];
+      for (const [of, body, status, code] of cases) {
+        const { instance: _i, request_id: _r, ...quoted } = await quote(of, body).refused(status, code);
+        const { amount, ...members } = body;
+        const {
+          instance: _j,
+          request_id: _s,
+          ...refused
+        } = await merchant.refund(of, amount, members).refused(status, code);
+        expect(quoted).toEqual(refused);
+      }
+      for (const member of ['external_id', 'reason', 'store', 'metadata'])
+        await quote(order, { amount: '10.00', [member]: 'x' }).refused(400, 'validation_failed', [`/${member}`]);
+    });
+
+    it('an order of another merchant is not found, and a user without the permission is refused', async () => {
+      const order = await merchant.completed();
+      const other = await aMerchant(service);
+      const body = { amount: '10.00' };
+      await other.send('POST', `/orders/${order.id}/refunds/quote`, { body }, 200).refused(404, 'not_found');
+      const seller = await aUser(service, merchant.id, ['sell']);
+      await seller
+        .send('POST', `/orders/${order.id}/refunds/quote`, { body }, 200)
+        .refused(403, 'forbidden', { permission: 'refund' });
+    });
+  });
+
+  describe('POST /orders/{id}/refunds/quote with items', () => {
+    const CART = {
+      items: [
+        { id: 'tv', price: '200.00' },
+        { id: 'shirt', price: '50.00', quantity: 2 },
+      ],
+      total: '270.00',
+      eligible_total: '250.00',
+      payment_methods: [{ id: 'pix', amount: '270.00' }],
+    };
+
+    it.each<[string, Members, string[]]>([
+      ['neither an amount nor items', {}, ['/amount']],
+      ['no rest', { rest: false }, ['/amount']],
+      ['a rest of nothing', { rest: true }, ['/rest']],
+      ['an amount with items', { amount: '10.00', items: [{ id: 'tv' }] }, ['/amount']],
+      [
+        'both amounts with the rest',
+        { amount: '1.00', eligible_amount: '1.00', rest: true },
+        ['/amount', '/eligible_amount'],
+      ],
+      ['an eligible amount with items', { eligible_amount: '1.00', items: [{ id: 'tv' }] }, ['/eligible_amount']],
+      ['no items', { items: [] }, ['/items']],
+      ['too many items', { items: Array.from({ length: 501 }, (_, at) => ({ id: `sku-${at}` })) }, ['/items']],
+      ['an unknown item', { items: [{ id: 'tv' }, { id: 'sku-9' }] }, ['/items/1/id']],
+      ['an item twice', { items: [{ id: 'tv' }, { id: 'tv' }] }, ['/items/1/id']],
+      ['a quantity above that of the order', { items: [{ id: 'shirt', quantity: 3 }] }, ['/items/0/quantity']],
+      ['a quantity of zero', { items: [{ id: 'shirt', quantity: 0 }] }, ['/items/0/quantity']],
+      ['a price', { items: [{ id: 'tv', price: '1.00' }] }, ['/items/0/price']],
+      ['a rest that is a text', { rest: 'true' }, ['/rest']],
+      ['a free item', { items: [{ id: 'gift' }] }, ['/items']],
+    ])('a quote and a refund of %s are a 400 that names the member', async (_, body, pointers) => {
+      const items = [...CART.items, { id: 'gift', price: '0.00' }];
+      const order = await merchant.completed({ ...CART, items, total: '300.00', eligible_total: '300.00' });
+      await quote(order, body).refused(400, 'validation_failed', pointers);
+      const { amount, ...members } = body;
+      await merchant.refund(order, amount, members).refused(400, 'validation_failed', pointers);
+    });
+
+    it('a quote of items is refused for orders that cannot be refunded, of another merchant, and without permission', async () => {
+      const body = { items: [{ id: 'sku-1' }] };
+      await quote(await merchant.create(), body).refused(409, 'invalid_transition');
+      const order = await merchant.completed();
+      const path = `/orders/${order.id}/refunds/quote`;
+      await (await aMerchant(service)).post(path, body).refused(404, 'not_found');
+      await (await aUser(service, merchant.id, ['sell'])).post(path, body).refused(403, 'forbidden');
+    });
+  });
+});
+
+describe('refunds that are undone', () => {
+  const merchant = useMerchant(() => aLongLivedMerchant(service, { redeemShareBps: 10_000, releaseDays: 0 }));
+
+  /** What a void must restore: the order without its version, the wallet, and what is left of each credit. */
+  async function stateOf({ id }: Order): Promise<object> {
+    const { version: _, updated_at: __, ...order } = await merchant.order({ id });
+    const wallet = await merchant.wallet(order.document);
+    const sql =
+      'SELECT id, remaining_cents, held_cents, claimed_cents FROM cashback_credits WHERE merchant_id = ? AND wallet_id = ? AND remaining_cents > 0 ORDER BY id';
+    return { order, wallet, credits: await rowsOf(service, sql, [merchant.id, wallet.id]) };
+  }
+
+  /** Refunds, and expects that the void restores everything, once. */
+  async function expectUndone(order: Order, amount: string | undefined, members: object = {}): Promise<Refund> {
+    const before = await stateOf(order);
+    const refund = await merchant.refund(order, amount, { ...members });
+    expect(refund.voidable).toBe(true);
+    expect(await merchant.readRefund(refund)).toEqual(refund);
+    const undone = await merchant.voidRefund(refund, { reason: 'Wrong order' }).changed();
+    expect(undone).toEqual({
+      ...refund,
+      ...{ voidable: false, voided_at: expect.any(String), voided_by: merchant.by, void_reason: 'Wrong order' },
+    });
+    expect(await stateOf(order)).toEqual(before);
+    return undone;
+  }
+
+  /** A customer who spent 20.00 of a grant on an order of 100.00 that earned 4.00. */
+  async function anOrderThatRedeemed(): Promise<Order> {
+    const document = await merchant.customerWith('30.00', { expiresAt: service.clock.inDays(30) });
+    return merchant.completed({ document, total: '100.00' }, { redeem: '20.00' });
+  }
+
+  describe('POST /orders/{id}/refunds/{refund_id}/void', () => {
+    it.each([
+      ['a part', '33.33', {}],
+      ['the whole order', '100.00', {}],
+      ['items', undefined, { items: [{ id: 'sku-1' }] }],
+      ['an amount with a part of the cashback', '50.00', { take_back: '3.00', eligible_amount: '50.00' }],
+    ])('a refund of %s and its void restore the order and the wallet', async (_, amount, members) => {
+      const order = await anOrderThatRedeemed();
+      await expectUndone(order, amount, members);
+      // What was refunded can be refunded again, and undone again.
+      await expectUndone(order, amount, members);
+    });
+
+    it('a void restores what a new credit, other credits, a debt and a claim had', async () => {
+      // What returns becomes a new credit of seven days.
+      const document = await merchant.customerWith('20.00', { expiresAt: service.clock.inDays(1) });
+      const short = await merchant.completed({ document, total: '100.00' }, { redeem: '20.00' });
+      await service.clock.advance({ days: 2 });
+      await expectUndone(short, '100.00');
+      // Other credits and a debt.
+      const other = aDocument();
+      const order = await merchant.completed({ document: other, total: '400.00' });
+      await merchant.completed({ document: other, total: '20.00', payment_methods: [] }, { redeem: '20.00' });
+      await merchant.credit(other, '5.00', { expiresAt: service.clock.inDays(3) });
+      await expectUndone(order, '400.00');
+      // A claim on what another order holds.
+      const third = aDocument();
+      const earned = await merchant.completed({ document: third, total: '200.00' });
+      const holding = await merchant.hold(await merchant.create({ document: third, total: '50.00' }), '6.00');
+      await expectUndone(earned, '200.00');
+      await merchant.cancel(holding);
+      expect(await merchant.wallet(third)).toMatchObject({ available: '10.00', held: '0.00', debt: '0.00' });
+    });
+
+    it('the ledger nets out: each line of the refund has one with the opposite sign, by who undid it, in its store', async () => {
+      const order = await anOrderThatRedeemed();
+      const refund = await merchant.refund(order, '100.00', { store: 'RJ-003' });
+      const support = await aUser(service, merchant.id, ['refund']);
+      await support.voidRefund(refund);
+      const lines = (await merchant.statement(order.document)).filter(({ refund_id }) => refund_id === refund.id);
+      expect(lines).toMatchObject([
+        { kind: 'return', amount: '20.00', by: merchant.by, store: 'RJ-003' },
+        { kind: 'take_back', amount: '-4.00', by: merchant.by },
+        { kind: 'take_back', amount: '4.00', by: support.by, store: 'RJ-003' },
+        { kind: 'return', amount: '-20.00', by: support.by, store: 'RJ-003' },
+      ]);
+      const { data } = await merchant.timeline(order, 'limit=100');
+      expect(data.map(({ type }) => type)).toContain('refund_voided');
+    });
+
+    it('the event order.refund_voided has the order, the refund and the wallet; that of the refund keeps what it said', async () => {
+      const order = await anOrderThatRedeemed();
+      const refund = await merchant.refund(order, '100.00', { reason: 'Mistake' });
+      const undone = await merchant.voidRefund(refund, { reason: 'Wrong order' });
+      const events = (await eventsOf(service, merchant)).filter(({ data }) => data.refund?.id === refund.id);
+      expect(events.map(({ type }) => type)).toEqual(['order.refunded', 'order.refund_voided']);
+      const { voidable: _, ...made } = refund;
+      const { voidable: __, ...voided } = undone;
+      expect(events.map(({ data }) => data.refund)).toEqual([made, voided]);
+      expect(events[1]).toMatchObject({
+        by: merchant.by,
+        data: { order: { status: 'completed', version: 4, refunded: { amount: '0.00' } }, wallet: { debt: '0.00' } },
+      });
+    });
+
+    it('a repeated void, and a repetition of the request of the refund, return the undone refund', async () => {
+      const order = await anOrderThatRedeemed();
+      const body = { external_id: 'DEV-AGAIN', amount: '40.00', reason: 'Mistake' };
+      const refund = await merchant.refund(order, '40.00', body);
+      const undone = await merchant.voidRefund(refund);
+      expect(await merchant.voidRefund(refund, { reason: 'other' }).replayed()).toEqual(undone);
+      expect(await merchant.refund(order, '40.00', body).replayed()).toEqual(undone);
+      await merchant
+        .refund(order, '41.00', { ...body, amount: '41.00' })
+        .refused(409, 'external_id_conflict', ['/amount']);
+      expect((await merchant.refunds(order)).data).toEqual([undone]);
+      expect(await merchant.get('/refunds?limit=100')).toMatchObject({ data: expect.arrayContaining([undone]) });
+    });
+
+    it('refunds are undone in reverse, and items that came back with an undone refund can come back again', async () => {
+      const order = await merchant.completed({
+        total: '100.00',
+        items: [
+          { id: 'shirt', price: '40.00' },
+          { id: 'shoes', price: '60.00' },
+        ],
+      });
+      const states = [await stateOf(order)];
+      const refunds: Refund[] = [];
+      for (const id of ['shirt', 'shoes']) {
+        refunds.push(await merchant.refund(order, undefined, { items: [{ id }] }));
+        states.push(await stateOf(order));
+      }
+      expect((await merchant.refunds(order)).data.map(({ voidable }) => voidable)).toEqual([true, false]);
+      await merchant.voidRefund(refunds[0]!).refused(409, 'refund_not_voidable', {
+        ...{ obstacle: 'later_change', next_action: 'read_order' },
+      });
+      for (const at of [1, 0]) {
+        await merchant.voidRefund(refunds[at]!);
+        expect(await stateOf(order)).toEqual(states[at]);
+      }
+      const again = await merchant.refund(order, undefined, { items: [{ id: 'shoes' }, { id: 'shirt' }] });
+      expect(again).toMatchObject({ amount: '100.00', voidable: true });
+    });
+
+    it.each([
+      [
+        'spent',
+        (document: string) =>
+          merchant.completed({ document, total: '90.00', payment_methods: [] }, { redeem: '16.00' }),
+      ],
+      [
+        'held',
+        async (document: string) =>
+          merchant.hold(await merchant.create({ document, total: '90.00', payment_methods: [] }), '16.00'),
+      ],
+      ['debited', (document: string) => merchant.debit({ document, amount: '16.00' })],
+    ])('a refund cannot be undone once what it returned is %s', async (_, use) => {
+      const order = await anOrderThatRedeemed();
+      const refund = await merchant.refund(order, '100.00');
+      await use(order.document);
+      expect((await merchant.readRefund(refund)).voidable).toBe(false);
+      await merchant.voidRefund(refund).refused(409, 'refund_not_voidable', {
+        ...{ obstacle: 'returned_cashback', next_action: 'fix_request' },
+      });
+    });
+
+    it('a void can be bound to a version, needs the permission refund, and finds only refunds of its order', async () => {
+      const order = await anOrderThatRedeemed();
+      const refund = await merchant.refund(order, '50.00');
+      const ifMatch = (version: string) => ({ headers: { 'if-match': version } });
+      await merchant.voidRefund(refund, {}, ifMatch('"2"')).refused(412, 'precondition_failed');
+      const seller = await aUser(service, merchant.id, ['sell']);
+      await seller.voidRefund(refund).refused(403, 'forbidden', { permission: 'refund' });
+      await (await aMerchant(service)).voidRefund(refund).refused(404, 'not_found');
+      const other = await merchant.completed();
+      await merchant.voidRefund({ order_id: other.id, id: refund.id }).refused(404, 'not_found');
+      await merchant.voidRefund(refund, { reason: 'x'.repeat(501) }).refused(400, 'validation_failed', ['/reason']);
+      await merchant.voidRefund(refund, { amount: '1.00' }).refused(400, 'validation_failed', ['/amount']);
+      expect((await merchant.voidRefund(refund, undefined, ifMatch('"3"')).changed()).voided_at).not.toBeNull();
+    });
+
+    it('voids at the same time undo once; beside another refund, either it or nothing is undone', async () => {
+      const order = await anOrderThatRedeemed();
+      const before = await stateOf(order);
+      const refund = await merchant.refund(order, '50.00');
+      const answers = await atOnce(8, () => merchant.voidRefund(refund).answer);
+      expect(answers.map(({ status }) => status)).toEqual(Array(8).fill(200));
+      expect(await stateOf(order)).toEqual(before);
+      for (let round = 0; round < 5; round++) {
+        const made = await merchant.refund(order, '10.00');
+        const [undone, next] = await Promise.all([
+          merchant.voidRefund(made).answer,
+          merchant.refund(order, '5.00').answer,
+        ]);
+        expect(next.status).toBe(201);
+        expect([200, 409]).toContain(undone.status);
+      }
+    });
+
+    it('after an erasure a refund can be undone, and its reason is gone', async () => {
+      const order = await anOrderThatRedeemed();
+      const refund = await merchant.refund(order, '50.00', { external_id: 'DEV-E', reason: 'Ana called' });
+      await merchant.voidRefund(refund, { reason: 'Ana was wrong' });
+      await merchant.erase(order.document);
+      expect(await merchant.readRefund(refund)).toMatchObject({ reason: null, void_reason: null });
+      await merchant.refund(order, '50.00', { external_id: 'DEV-E', reason: 'Ana called' }).replayed();
+      await merchant
+        .refund(order, '50.00', { external_id: 'DEV-E', reason: 'Bia' })
+        .refused(409, 'external_id_conflict');
+      const second = await merchant.refund(order, '10.00');
+      expect((await merchant.voidRefund(second)).voided_at).not.toBeNull();
+    });
+  });
+});
+
+it('reconcile finds nothing after the tests of this file', () => expectInvariants(service));

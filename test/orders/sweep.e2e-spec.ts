@@ -145,26 +145,6 @@ describe('the sweep of orders that are due', () => {
     expect(await merchant.wallet(document)).toMatchObject({ available: '50.00', held: '0.00' });
     await expectInvariants(service);
   });
-
-  it('what the sweep releases repays a debt first, and the next balance says so', async () => {
-    const document = aDocument();
-    const shop = await aLongLivedMerchant(service, { redeemShareBps: 10_000, earnRateBps: 10_000, releaseDays: 0 });
-    const earned = await shop.completed({ document, total: '10.00', payment_methods: [] });
-    const spent = { document, total: '10.00', payment_methods: [], earn_amount: '0.00' };
-    await shop.completed(spent, { redeem: '10.00' });
-    await shop.credit(document, '10.00');
-    const order = await shop.create({ document });
-    await shop.hold(order, '10.00');
-    const refund = { external_id: 'R-1', amount: '10.00' };
-    expect((await shop.client.post(`/orders/${earned.id}/refunds`, refund)).status).toBe(201);
-    expect(await shop.wallet(document)).toMatchObject({ held: '10.00', debt: '10.00' });
-    await service.clock.advance({ minutes: 30 });
-    expect(await shop.wallet(document)).toMatchObject({ available: '0.00', held: '0.00', debt: '0.00' });
-    const last = (await shop.statement(document)).slice(-2);
-    expect(last.map(({ kind }) => kind)).toEqual(['take_back', 'repay']);
-    expect(new Set(last.flatMap((entry) => [entry.effective_at, entry.created_at])).size).toBe(1);
-    await expectInvariants(service);
-  });
 });
 
 describe('the sweep of expired credits', () => {
