@@ -1107,9 +1107,10 @@ describe('the maximum of a day', () => {
       const other = await aShop();
       const admin = new AdminCommandLine(service);
       const of = ['--merchant', shop.id, '--document', aDocument()];
-      for (let n = 0; n < 2; n++) await admin.json('cashback', 'grant', ...of, '--amount', '500.00');
+      for (const id of ['OP-1', 'OP-2'])
+        await admin.json('grants', 'create', ...of, '--external-id', id, '--amount', '500.00');
       await shop.grant({ amount: '100.00' });
-      const late = await admin.json('cashback', 'grant', ...of, '--amount', '0.01');
+      const late = await admin.json('grants', 'create', ...of, '--external-id', 'OP-3', '--amount', '0.01');
       expect(late.amount).toBe('0.01');
       expect(await other.grant({ amount: '100.00' })).toMatchObject({ amount: '100.00' });
     });

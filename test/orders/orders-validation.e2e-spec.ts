@@ -120,7 +120,11 @@ const withMethod = (members: Members): Members => ({ payment_methods: [aMethod(m
 /** Values that a member refuses, and how it is sent. */
 const REFUSED: [pointer: string, send: (value: unknown) => Members, values: unknown[]][] = [
   ['/total', (total) => ({ total, items: [anItem()], payment_methods: [] }), NO_MONEY],
-  ['/eligible_total', (value) => ({ eligible_total: value }), [...NO_MONEY.filter((value) => value != null), '150.01']],
+  [
+    '/eligible_total',
+    (value) => ({ eligible_total: value }),
+    [...NO_MONEY.filter((value) => (value ?? null) !== null), '150.01'],
+  ],
   ['/external_id', (value) => ({ external_id: value }), NO_CALLER_ID],
   ['/document', (document) => ({ document }), NO_DOCUMENT],
   [

@@ -3,7 +3,6 @@ import { describe, expect, it } from '@jest/globals';
 import type { PolicyChanges } from '../../src/merchants/campaign.entity.js';
 import { MerchantsService } from '../../src/merchants/merchants.service.js';
 import { addDays, dayOf, startOfDay } from '../../src/platform/values/time.js';
-import { AdminCommandLine } from '../support/admin.js';
 import { atOnce, Client } from '../support/client.js';
 import { FrozenClock } from '../support/clock.js';
 import { expectInvariants, expectProblem } from '../support/expectations.js';
@@ -353,9 +352,6 @@ describe('campaigns of a user with the permission rules', () => {
       await shop
         .campaign({ ...days(1, 2), rules: { earn_rate: '0.30' } })
         .refused(400, 'validation_failed', ['/rules/earn_rate']);
-      await expect(
-        shop.setVersion({ fromDay: inDays(1), throughDay: inDays(1) }, { grantMaximumCents: 1 }),
-      ).rejects.toThrow('1 member is not valid');
     });
 
     it('a merchant has at most 100 campaigns that are not over', async () => {
@@ -406,8 +402,6 @@ describe('campaigns of a user with the permission rules', () => {
 });
 
 describe('campaigns of the operator', () => {
-  const admin = new AdminCommandLine(service);
-
   /** A day of the merchant, from today on. */
   const inDays = (days: number): string => addDays(dayOf(clock.now(), ZONE), days);
   const dates = (from: number, through: number): string[] => ['--from', inDays(from), '--through', inDays(through)];
@@ -491,55 +485,6 @@ describe('campaigns of the operator', () => {
       await expect(setVersion(shop, dates(3, 3), { orderTtlMinutes: 20_000 })).rejects.toMatchObject({
         code: 'validation_failed',
       });
-    });
-  });
-
-  describe('`merchant set --from --through`', () => {
-    const command = async (...options: string[]): Promise<string[]> => [
-      'merchant',
-      'set',
-      (await admin.json('merchant', 'create', '--name', 'Loja', '--earn-rate', '5%', '--earn-rate', 'pix=7%')).id,
-      ...options,
-    ];
-    const far = ['--from', '2097-11-27', '--through', '2097-11-29'];
-
-    it('`merchant set` with days stores, changes, lists and removes rules, and keeps the base policy', async () => {
-      const set = await command();
-      const id = set[2]!;
-      const rules = [...far, '--earn-rate', '10%', '--earn-rate', 'pix=12%', '--earn-maximum', '50.00'];
-      for (const _attempt of ['first', 'second'])
-        expect(await admin.json(...set, ...rules)).toMatchObject({
-          merchant_id: id,
-          from: '2097-11-27',
-          through: '2097-11-29',
-          changes: { earn_rate: '10%', earn_rates_by_payment_method: { pix: '12%' }, earn_maximum: '50.00' },
-        });
-      // A general rate replaces all rates of methods.
-      const general = await admin.json(...set, ...far, '--earn-rate', '8%');
-      expect(general.changes).toEqual({ earn_rate: '8%', earn_rates_by_payment_method: {} });
-      expect(await admin.list('merchant', 'dates', id)).toMatchObject([
-        { from: '2097-11-27', through: '2097-11-29', changes: general.changes },
-      ]);
-      expect(await admin.json(...set, ...far, '--remove')).toEqual({
-        merchant_id: id,
-        removed: { from: '2097-11-27', through: '2097-11-29', changes: general.changes },
-      });
-      expect(await admin.list('merchant', 'dates', id)).toEqual([]);
-      const [merchant] = (await admin.list('merchant', 'list')).filter((one) => one.id === id);
-      expect(merchant).toMatchObject({ policy: { earn_rate: '5%', earn_rates_by_payment_method: { pix: '7%' } } });
-    });
-
-    it.each([
-      [['--from', '2097-11-27'], '--from and --through belong together'],
-      [['--through', '2097-11-27', '--earn-rate', '1%'], '--from and --through belong together'],
-      [['--remove'], '--from and --through belong together'],
-      [[...far], 'name at least one rule'],
-      [[...far, '--time-zone', 'UTC'], 'have no days'],
-      [[...far, '--name', 'Other', '--earn-rate', '1%'], 'have no days'],
-      [['--from', '2020-01-01', '--through', '2020-01-02', '--earn-rate', '1%'], 'must be today or later'],
-      [[...far, '--remove'], 'no campaign has these days'],
-    ])('`merchant set` with %j is refused', async (options, message) => {
-      expect(await admin.refusal(...(await command(...options)))).toContain(message);
     });
   });
 });

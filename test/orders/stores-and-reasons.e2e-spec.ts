@@ -528,9 +528,19 @@ describe('who made a change', () => {
     const admin = new AdminCommandLine(service);
     const document = aDocument();
     const of = ['--merchant', merchant.id];
-    const { id } = await admin.json('cashback', 'grant', ...of, '--document', document, '--amount', '9.00');
+    const { id } = await admin.json(
+      'grants',
+      'create',
+      ...of,
+      '--document',
+      document,
+      '--amount',
+      '9.00',
+      '--external-id',
+      'OP-1',
+    );
     expect(await merchant.readGrant({ id })).toMatchObject({ created_by: OPERATOR, voided_by: null });
-    await admin.json('cashback', 'void', ...of, '--grant', id);
+    await admin.json('grants', 'void', id);
     expect(await merchant.readGrant({ id })).toMatchObject({ created_by: OPERATOR, voided_by: OPERATOR });
     const entries = await merchant.statement(document);
     expect(entries.map(({ by }) => by)).toEqual([OPERATOR, OPERATOR]);
