@@ -56,6 +56,24 @@ count() {
   tested_on+=("$(node --version) with $(sed -n 's/^Database: //p' "$log" | tail -n 1 | grep . || echo 'no database')")
 }
 
+# Begins a command beside the next ones. `ended` shows its output.
+# $1: a name; the rest: the command
+begin() {
+  local log="$logs/beside-$1"
+  shift
+  ("$@" >"$log" 2>&1; echo $? >"$log.status.partial"; mv "$log.status.partial" "$log.status") &
+}
+
+# Waits until a command that was begun has ended, prints its output, and returns its status. It may run in a subshell.
+# $1: the name
+ended() {
+  local log="$logs/beside-$1"
+  while [[ ! -e $log.status ]]; do sleep 1; done
+  say "What ran beside it: $1"
+  cat "$log"
+  return "$(<"$log.status")"
+}
+
 # Runs a part that is not a test. If it fails, that counts as one failure.
 check() {
   local complaint=$1

@@ -18,11 +18,6 @@ export function rowsOf<T = Row>(service: Service, sql: string, values: unknown[]
   return service.dataSource.query(sql, values);
 }
 
-/** The instant a number of days after another one, formatted as in a response. */
-export function daysAfter(instant: string | null, days: number): string {
-  return new Date(Date.parse(String(instant)) + days * 86_400_000).toISOString();
-}
-
 /** The beginning of the day in São Paulo (UTC-3) that is a number of days after the day of an instant. */
 export function startOfDayAfter(instant: string | null, days: number): string {
   const local = new Date(Date.parse(String(instant)) - 3 * 3_600_000).toISOString().slice(0, 10);
