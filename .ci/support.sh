@@ -15,7 +15,8 @@ skipped=0
 tested_on=()
 times=()
 logs=$(mktemp -d)
-trap 'rm -rf "$logs"' EXIT
+# What still runs beside it ends with it.
+trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$logs"' EXIT
 # Kept between runs.
 cache=${CASHBACK_CI_CACHE:-/var/cache/cashback-order-service}
 
