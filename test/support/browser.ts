@@ -37,7 +37,7 @@ export interface Tabs {
   /** Opens the login in a browser of its own, as on another computer. */
   open: (options?: Options) => Promise<Page>;
   /**
-   * Opens the page logged in, in a tab of the person, in which it is loaded anew. Nothing but the session is left there
+   * Opens the page logged in, in a tab of the person, in which it is loaded again. Nothing but the session is left there
    * from an earlier test. @param path such as `order/0199…`
    */
   enter: (who: Person, path?: string, options?: Options) => Promise<Page>;
@@ -102,7 +102,7 @@ export function useBrowser(service: Pick<Service, 'url'>): Tabs {
     const address = `${service.url}/back-office/${path && `#/${path}`}`;
     if (!page.url().startsWith(service.url)) await page.goto(address);
     else {
-      // Without an event, so that nothing is shown before it is loaded anew.
+      // Without an event, so that nothing is shown before it is loaded again.
       await page.evaluate(`history.replaceState(null, '', ${JSON.stringify(address)})`);
       await page.reload();
     }
