@@ -37,8 +37,8 @@ export interface Tabs {
   /** Opens the login in a browser of its own, as on another computer. */
   open: (options?: Options) => Promise<Page>;
   /**
-   * Opens the page logged in, in a tab of the person, in which it is loaded again. Nothing but the session is left there
-   * from an earlier test. @param path such as `order/0199…`
+   * Opens the page logged in, in a tab of the person, in which it is loaded again. Nothing but the session is left
+   * there from an earlier test. @param path such as `order/0199…`
    */
   enter: (who: Person, path?: string, options?: Options) => Promise<Page>;
 }
