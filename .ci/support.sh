@@ -15,7 +15,8 @@ skipped=0
 tested_on=()
 times=()
 logs=$(mktemp -d)
-trap 'rm -rf "$logs"' EXIT
+# What still runs beside it ends with it.
+trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$logs"' EXIT
 # Kept between runs.
 cache=${CASHBACK_CI_CACHE:-/var/cache/cashback-order-service}
 
@@ -54,6 +55,24 @@ count() {
   fi
   passed=$((passed + these_passed)) failed=$((failed + these_failed)) skipped=$((skipped + these_skipped))
   tested_on+=("$(node --version) with $(sed -n 's/^Database: //p' "$log" | tail -n 1 | grep . || echo 'no database')")
+}
+
+# Begins a command beside the next ones. `ended` shows its output.
+# $1: a name; the rest: the command
+begin() {
+  local log="$logs/beside-$1"
+  shift
+  ("$@" >"$log" 2>&1; echo $? >"$log.status.partial"; mv "$log.status.partial" "$log.status") &
+}
+
+# Waits until a command that was begun has ended, prints its output, and returns its status. It may run in a subshell.
+# $1: the name
+ended() {
+  local log="$logs/beside-$1"
+  while [[ ! -e $log.status ]]; do sleep 1; done
+  say "What ran beside it: $1"
+  cat "$log"
+  return "$(<"$log.status")"
 }
 
 # Runs a part that is not a test. If it fails, that counts as one failure.

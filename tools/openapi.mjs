@@ -1,10 +1,9 @@
 // @ts-check
 /**
  * Writes the OpenAPI documents of the build, that of a live service, that of a sandbox and that of the command line,
- * which have more operations, to dist/openapi.json, dist/openapi-sandbox.json and dist/openapi-operator.json, and lints the
- * first two if `--lint` is given. The application is only described, not started: no database is needed.
+ * which have more operations, to dist/openapi.json, dist/openapi-sandbox.json and dist/openapi-operator.json. The
+ * application is only described, not started: no database is needed.
  */
-import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { NestFactory } from '@nestjs/core';
 
@@ -39,20 +38,4 @@ for (const file of [LIVE, OF_SANDBOX, OF_OPERATOR]) {
   writeFileSync(file, JSON.stringify(openApiDocument(app), null, 2));
 }
 
-/** @type {[program: string, ...args: string[]][]} */
-const LINTERS = [
-  ['redocly', 'lint', LIVE, OF_SANDBOX],
-  ['spectral', 'lint', '--ruleset', '.spectral.yaml', '--fail-severity', 'hint', LIVE, OF_SANDBOX],
-];
-// They would report their use and look for newer versions of themselves.
-const env = {
-  ...process.env,
-  REDOCLY_TELEMETRY: 'off',
-  REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true',
-  SCARF_ANALYTICS: 'false',
-};
-for (const [program, ...args] of process.argv.includes('--lint') ? LINTERS : []) {
-  const { status } = spawnSync(`node_modules/.bin/${program}`, args, { stdio: 'inherit', env });
-  if (status !== 0) process.exit(status ?? 1);
-}
 process.exit();

@@ -9,9 +9,12 @@
 // npm run test:endurance      build and the tests that take long: kills, outages, overload, long random runs
 //
 // Arguments after `--` go to Jest: npm run test:e2e -- -t refresh
+// With BUILT=true, the tests use the build that is there, also several runs beside each other.
 // The last line is `N passed, N failed` or `N passed, N failed, N skipped`.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import path from 'node:path';
 import { provideDatabase } from './local-database.mjs';
 import { runJest } from './support/jest.mjs';
 import { messageOf, onInterrupt, PROJECT } from './support/processes.mjs';
@@ -83,15 +86,24 @@ async function step(title, command, args) {
   return ok;
 }
 
+/** Without a build, nothing is tested, which is a failure. */
+function isBuilt() {
+  const isThere = existsSync(path.join(PROJECT, 'dist/openapi.json'));
+  if (!isThere) failedSteps.push('BUILT=true without a build');
+  return isThere;
+}
+
 /** @param {Project[]} projects @param {string[]} extraArgs */
 async function testOnDatabase(projects, extraArgs) {
   const provided = provideDatabase({ purpose: projects.includes('endurance') ? 'endurance' : 'test', say });
   // The server starts during the build. Its failure is reported below.
   provided.catch(() => undefined);
-  const built = await step('Build', 'npm', ['run', '--silent', 'build']);
-  // The linters take half a minute, so only the whole set runs them.
-  if (built && projects === SUITES.get('all'))
-    await step('OpenAPI document', process.execPath, ['tools/openapi.mjs', '--lint']);
+  const built = process.env['BUILT'] === 'true' ? isBuilt() : await step('Build', 'npm', ['run', '--silent', 'build']);
+  // They take half a minute of one processor, so only the whole set runs them, beside its tests.
+  const linted =
+    built && projects === SUITES.get('all')
+      ? step('Linters of the OpenAPI document', process.execPath, ['tools/openapi-lint.mjs'])
+      : undefined;
   const database = await provided;
   try {
     // Without a build, the tests that start it would fail, too.
@@ -99,6 +111,7 @@ async function testOnDatabase(projects, extraArgs) {
     const env = { ...(projects === SHORT ? SHORT_MODEL : {}), ...process.env, DATABASE_URL: database.url };
     return await runJest({ projects, extraArgs, execute, env });
   } finally {
+    await linted;
     await database.stop();
     console.log(`\nDatabase: ${database.version}`);
   }

@@ -58,46 +58,6 @@ describe('access tokens', () => {
     },
   );
 
-  it.each(['Bearer', 'bearer', 'BEARER', 'BeArEr'])(
-    'GET /orders accepts an access token after the scheme %s',
-    async (scheme) => {
-      expect((await list(`${scheme} ${merchant.tokens.access_token}`)).status).toBe(200);
-    },
-  );
-
-  it('GET /orders accepts an access token without a scheme', async () => {
-    expect((await list(merchant.tokens.access_token)).status).toBe(200);
-    expectInvalidToken(await list('cbat_00000000-0000-4000-8000-000000000000'));
-  });
-
-  it.each([undefined, ''])(
-    'GET /orders returns 401 missing_token, log_in, with the header %j',
-    async (authorization) => {
-      expect(expectProblem(await list(authorization), 401, 'missing_token').next_action).toBe('log_in');
-    },
-  );
-
-  // Another login changes nothing about a header that has no access token, so programs would repeat it forever.
-  it.each([
-    ['Bearer', 'missing_token', 'not an access token'],
-    ['Basic dXNlcjpwYXNz', 'missing_token', 'not an access token'],
-    ['Token cbat_00000000-0000-4000-8000-000000000000', 'missing_token', 'not an access token'],
-    ['Bearercbat_x', 'missing_token', 'not an access token'],
-    ['cbrt_00000000-0000-4000-8000-000000000000', 'missing_token', 'a refresh token'],
-    ['Bearer cbrt_00000000-0000-4000-8000-000000000000', 'invalid_token', 'a refresh token'],
-    ['Bearer undefined', 'invalid_token', 'not an access token'],
-  ])('GET /orders returns 401, fix_request, with the header %j', async (authorization, code, detail) => {
-    const problem = expectProblem(await list(authorization), 401, code);
-    expect(problem.next_action).toBe('fix_request');
-    expect(problem.detail).toContain(detail);
-    expect(problem.detail).not.toContain('00000000-0000');
-  });
-
-  it('GET /orders returns 401, refresh_token, with an access token that is unknown', async () => {
-    const answer = await list('Bearer cbat_00000000-0000-4000-8000-000000000000');
-    expect(expectProblem(answer, 401, 'invalid_token').next_action).toBe('refresh_token');
-  });
-
   it('the service reads the access token from the Authorization header only', async () => {
     const { access_token: token } = merchant.tokens;
     expectProblem(await anyone.get(`/orders?access_token=${token}`), 401, 'missing_token');

@@ -52,7 +52,9 @@ describeInBrowser('Grants from a file in the back office', () => {
     expect((await figures(page)).slice(0, 2)).toEqual(['205', '3']);
     expect(plain((await figures(page))[2]!)).toBe('R$3,075.00');
     expect(await grants()).toEqual([]);
-    expect(await grantAll(page)).toBe('Granted now: 205. Granted before: 0. Refused: 0.');
+    // A busy service can make a batch and answer too late: then the page sends it again.
+    const [now, before, refused] = (await grantAll(page)).match(/\d+/g)!.map(Number);
+    expect([now! + before!, refused]).toEqual([205, 0]);
     const made = await grants();
     expect(made).toHaveLength(205);
     expect(new Set(made.map(({ document }) => document))).toEqual(new Set(documents));

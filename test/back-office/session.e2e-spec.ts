@@ -84,17 +84,16 @@ describeInBrowser('A session in the back office', () => {
     await page.getByText('Your user may not see this.').waitFor();
   });
 
-  it.each(['constructor', '__proto__', '%E0%A4%A', 'nothing'])(
-    'begins at home for #/%s, which is no view',
-    async (path) => {
-      const page = await open();
+  it('begins at home for an address that is no view', async () => {
+    const page = await open();
+    for (const path of ['constructor', '__proto__', '%E0%A4%A', 'nothing']) {
       await page.goto(`${service.url}/back-office/#/${path}`);
       await page.reload();
-      await logIn(page, support);
+      if (!(await isLoggedIn(page))) await logIn(page, support);
       await page.getByRole('heading', { name: 'Home' }).waitFor();
       expect(await page.title()).toBe('Home – Back office');
-    },
-  );
+    }
+  });
 
   it('needs HTTPS, and says so', async () => {
     const page = await open();

@@ -22,12 +22,10 @@ describeWithEdge('logins through the edge', () => {
   const { service, edge, merchant } = useEdge({ env: { BCRYPT_COST: '10', BCRYPT_CONCURRENCY: '1' } });
 
   it('twenty workers of one user behind one address log in at once, and all get a token set', async () => {
-    const startedAt = Date.now();
     const logins = await atOnce(20, () =>
       new Client(edge).post<Tokens>('/auth/login', { email: merchant.email, password: PASSWORD }),
     );
     expect(logins.map(({ status }) => status)).toEqual(Array(20).fill(201));
-    expect(Date.now() - startedAt).toBeLessThan(10_000);
   });
 
   it('twenty users behind one address log in at once, and all get a token set', async () => {

@@ -116,24 +116,6 @@ describeIf(servers.length > 0, 'The loss of a database, because mysqld or mariad
         Array(30).fill(201),
       );
     });
-
-    it('requests that are retried after the database recovers take effect once', async () => {
-      const orders = Array.from({ length: 5 }, () => anOrder());
-      await server.pause();
-      const first = await Promise.all(orders.map((order) => client.post('/orders', order)));
-      expect(first.map(({ status }) => status)).toEqual(Array(5).fill(503));
-      server.resume();
-      for (const order of orders) {
-        let answer = await client.post('/orders', order);
-        for (let attempt = 0; answer.status === 503 && attempt < 100; attempt++) {
-          await sleep(50);
-          answer = await client.post('/orders', order);
-        }
-        expect(answer.status).toBe(201);
-        const { body } = await client.get(`/orders?external_id=${order.external_id}`);
-        expect(body.data.map(({ id }: { id: string }) => id)).toEqual([answer.body.id]);
-      }
-    });
   },
 );
 

@@ -1,6 +1,7 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { OpenApi } from '../support/contract.js';
 import { numberEvents } from '../support/events.js';
 import { aCompletedOrder } from '../support/factories.js';
 import { NpmFolder } from '../support/npm-folder.js';
@@ -242,7 +243,7 @@ const TSC = [
   ['--rewriteRelativeImportExtensions'],
 ].flat();
 
-describe('clients of other generators, each with its default options', () => {
+describe('generated clients, each with the default options of its generator', () => {
   const { service, merchant } = useService();
   const folder = new NpmFolder();
 
@@ -283,4 +284,12 @@ describe('clients of other generators, each with its default options', () => {
       expect(listed).not.toContain('completed');
     },
   );
+
+  it('the functions of a generated client have the names of the operations', () => {
+    const { paths } = JSON.parse(readFileSync(DOCUMENT, 'utf8')) as OpenApi;
+    const operations = Object.values(paths).flatMap((methods) => Object.values(methods));
+    const source = readFileSync(path.join(folder.path, 'hey-api/sdk.gen.ts'), 'utf8');
+    const functions = [...source.matchAll(/^export const (\w+)/gm)].map(([, name]) => name);
+    expect(functions.sort()).toEqual(operations.map(({ operationId }) => operationId).sort());
+  });
 });

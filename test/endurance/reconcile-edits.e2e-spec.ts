@@ -2,20 +2,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import type { DataSource } from 'typeorm';
 import { createDataSource } from '../../src/schema.js';
 import { expectInvariants, findingsOf } from '../support/expectations.js';
-import { CORRECTION_EDITS, ORDER_EDITS, UNNOTICED_EDITS, WALLET_EDITS } from '../support/tampering/edits.js';
-import {
-  CREDIT_EDITS,
-  DEBIT_EDITS,
-  ENTRY_EDITS,
-  GRANT_EDITS,
-  HOLD_EDITS,
-  REFUND_EDITS,
-  SUM_EDITS,
-} from '../support/tampering/ledger-edits.js';
-import { FEED_EDITS } from '../support/tampering/feed-edits.js';
-import { CAMPAIGN_EDITS, RULE_EDITS, UNNOTICED_RULE_EDITS } from '../support/tampering/rule-edits.js';
+import { readEdits } from '../support/tampering/edits.js';
 import { makeScenes, type Scenes } from '../support/tampering/scenes.js';
-import { UNKNOWN } from '../support/tampering/statements.js';
 import { useService } from '../support/use-service.js';
 
 const TABLES = [
@@ -43,20 +31,9 @@ const TABLES = [
   'sum_positions',
 ];
 
-/** Each edit with the row that it changes. */
-const EDITS = Object.entries({
-  'a wallet': WALLET_EDITS,
-  'an order': ORDER_EDITS,
-  'a correction of a customer': CORRECTION_EDITS,
-  'a credit': CREDIT_EDITS,
-  'a hold': HOLD_EDITS,
-  'a refund': REFUND_EDITS,
-  'a grant': GRANT_EDITS,
-  'a debit': DEBIT_EDITS,
-  'a ledger entry': ENTRY_EDITS,
-  'the sums by day': SUM_EDITS,
-  'the rules': RULE_EDITS,
-}).flatMap(([row, edits]) => edits.map((edit) => [row, ...edit] as const));
+const UNNOTICED = 'nothing that reconcile can find';
+const edits = readEdits();
+const noticed = edits.filter(({ section }) => section !== UNNOTICED);
 
 describe('reconcile after an edit of a row', () => {
   const { service } = useService();
@@ -102,21 +79,17 @@ describe('reconcile after an edit of a row', () => {
 
   it('reconcile finds nothing in data written by the service', () => expectInvariants(service));
 
-  it.each(EDITS)('reconcile finds the edit of %s: %s', async (_row, _title, sql) => {
-    await tamper(sql);
-    expect(await findingsOf(service)).not.toEqual([]);
+  it('every kind of row, and of invariant of the feed, is edited', () => {
+    expect(new Set(edits.map(({ section }) => section)).size).toBe(29);
+    expect(edits.length).toBeGreaterThan(790);
   });
 
-  it.each(FEED_EDITS)('reconcile finds the edit of the feed: %s', async (_title, sql, invariant) => {
-    await tamper(sql);
-    const found = (await findingsOf(service)).map((finding) => finding.invariant);
-    expect(found).toContainEqual(expect.stringContaining(invariant));
-  });
-
-  it.each(CAMPAIGN_EDITS)('reconcile finds the edit of a campaign: %s', async (_title, sql, rows) => {
-    await tamper(sql, rows);
+  it.each(noticed)('reconcile finds the edit of $section: $title', async ({ section, sql }) => {
+    // A campaign has a row for each time that it was stored.
+    await tamper(sql, section.startsWith('campaigns') ? 2 : 1);
     const found = (await findingsOf(service)).map(({ invariant }) => invariant);
-    expect(found).toContainEqual(expect.stringContaining('an order has a campaign of its merchant'));
+    const [, invariant = ''] = section.split(': ');
+    expect(found).toContainEqual(expect.stringContaining(invariant));
   });
 
   it('reconcile finds a debt beside cashback that could repay it, although all sums agree', async () => {
@@ -156,7 +129,7 @@ describe('reconcile after an edit of a row', () => {
 
   it.each([
     ['a user who repays with what an expired order released', 'owing.order', '{merchant.user}'],
-    ['another user who repays with what an order earned', 'repayer.order', UNKNOWN],
+    ['another user who repays with what an order earned', 'repayer.order', '{patient.id}'],
     ['no user who repays with what an order earned', 'repayer.order', 'NULL'],
   ])('reconcile finds %s, although both entries say it', async (_title, name, author) => {
     const repayment = `order_id = {${name}} AND kind IN ('take_back', 'repay') AND refund_id IS NULL`;
@@ -219,7 +192,7 @@ describe('reconcile after an edit of a row', () => {
     expect(found).toContainEqual(expect.stringContaining('each version of an order'));
   });
 
-  it.each([...UNNOTICED_EDITS, ...UNNOTICED_RULE_EDITS])('reconcile cannot find %s', async (_title, sql) => {
+  it.each(edits.filter(({ section }) => section === UNNOTICED))('reconcile cannot find $title', async ({ sql }) => {
     await tamper(sql);
     await expectInvariants(service);
   });

@@ -103,14 +103,6 @@ describe('request bodies', () => {
     ]);
   });
 
-  it.each(['/auth/login', '/auth/refresh', '/orders'])(
-    'POST %s returns 413 when the body exceeds 256 KiB',
-    async (path) => {
-      const raw = JSON.stringify({ padding: 'x'.repeat(256 * KIB) });
-      expectProblem(await merchant.client.send('POST', path, { raw }), 413, 'payload_too_large');
-    },
-  );
-
   const noBody = (path: string, raw: string, type = 'application/json'): Promise<Answer> =>
     merchant.client.send('POST', path, { raw, headers: { 'content-type': type } });
 

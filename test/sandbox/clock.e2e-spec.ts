@@ -40,34 +40,6 @@ describe('the clock of a merchant of a sandbox', () => {
     expect(Date.parse((await other.create()).created_at)).toBeLessThan(Date.parse(now));
   });
 
-  it('a year: what is due happens at its date, in order, and the answer names its events', async () => {
-    const shop = await aSandboxMerchant(service, MONTHLY);
-    const document = aDocument();
-    await shop.move({ on: `${NEXT_YEAR}-01-04` });
-    const order = await shop.completed({ document });
-    const left = await shop.create({ document });
-    const events = await shop.eventsUntil({ on: `${NEXT_YEAR + 1}-01-04` });
-    expect(events.map(({ type, timestamp, data }) => [type, timestamp, data.wallet?.available])).toEqual([
-      ['order.expired', `${NEXT_YEAR}-01-04T03:30:00.000Z`, '0.00'],
-      ['cashback.available', `${NEXT_YEAR}-01-12T03:00:00.000Z`, '7.50'],
-      ['cashback.expiring', `${NEXT_YEAR}-02-04T04:00:00.000Z`, '7.50'],
-      ['cashback.expired', `${NEXT_YEAR}-02-11T03:00:00.000Z`, '0.00'],
-    ]);
-    expect(await shop.order(left)).toMatchObject({ status: 'expired', updated_at: `${NEXT_YEAR}-01-04T03:30:00.000Z` });
-    expect(await shop.order(order)).toMatchObject({
-      status: 'completed',
-      completed_at: `${NEXT_YEAR}-01-04T03:00:00.000Z`,
-    });
-    const { data: months } = await shop.get<{ data: object[] }>(
-      `/reports/ledger?from=${NEXT_YEAR}-01-01&to=${NEXT_YEAR}-12-31&by=month`,
-    );
-    expect(months.slice(0, 3)).toMatchObject([
-      { from: `${NEXT_YEAR}-01-01`, earned: '7.50', expired: '0.00', closed: true },
-      { from: `${NEXT_YEAR}-02-01`, earned: '0.00', expired: '7.50', closed: true },
-      { from: `${NEXT_YEAR}-03-01`, earned: '0.00', expired: '0.00', closed: true },
-    ]);
-  });
-
   it('whether cashback is announced to expire does not depend on other customers of the merchant', async () => {
     const announced = async (others: boolean): Promise<object[]> => {
       const shop = await aSandboxMerchant(service, { redeem_share: '1.00' });
@@ -229,36 +201,5 @@ describe('the clock of a merchant of a sandbox', () => {
     );
     expect(months.map(({ closed }) => closed)).toEqual(Array(12).fill(true));
     expect(await put(shop, { now: move.now })).toEqual(move);
-  });
-
-  it('a move that another one has overtaken is refused', async () => {
-    const shop = await aSandboxMerchant(service, MONTHLY);
-    for (let sale = 0; sale < 5; sale++) await shop.completed();
-    const [move, ...others] = await Promise.all([
-      shop.move({ on: `${NEXT_YEAR}-06-01` }),
-      ...[1, 2, 3, 4, 5].map((month) => put(shop, { on: `${NEXT_YEAR}-0${month}-01` }).answer),
-    ]);
-    expect(move.now).toBe(`${NEXT_YEAR}-06-01T03:00:00.000Z`);
-    expect(await readFeed(shop)).toHaveLength(10 + 3 * 5);
-    const done = others.filter(({ status, body }) => status === 200 && body.done);
-    for (const { body } of done) expect(body.now.slice(0, 10)).toMatch(new RegExp(`^${NEXT_YEAR}-0[1-5]-01$`));
-    const refused = others.filter(({ status }) => status !== 200).map(({ body }) => (body as { code?: string }).code);
-    expect(['clock_backwards']).toEqual(expect.arrayContaining(refused));
-  });
-
-  it('cashback that begins less than seven days before its end is not announced to expire', async () => {
-    const shop = await aSandboxMerchant(service);
-    await shop.move({ on: `${NEXT_YEAR}-03-01` });
-    const days = { available_on: `${NEXT_YEAR}-03-05`, expires_on: `${NEXT_YEAR}-03-09` };
-    await shop.granted(aDocument(), '30.00', days);
-    await shop.granted(aDocument(), '20.00', { ...days, expires_on: `${NEXT_YEAR}-03-11` });
-    const events = await shop.eventsUntil({ on: `${NEXT_YEAR}-04-01` });
-    expect(events.map(({ type, timestamp, data }) => [type, timestamp.slice(5, 13), data.amount])).toEqual([
-      ['cashback.available', '03-05T03', '30.00'],
-      ['cashback.available', '03-05T03', '20.00'],
-      ['cashback.expiring', '03-05T04', '20.00'],
-      ['cashback.expired', '03-10T03', '30.00'],
-      ['cashback.expired', '03-12T03', '20.00'],
-    ]);
   });
 });

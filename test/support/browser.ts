@@ -36,7 +36,10 @@ interface Options {
 export interface Tabs {
   /** Opens the login in a browser of its own, as on another computer. */
   open: (options?: Options) => Promise<Page>;
-  /** Opens the page and logs in. @param path such as `order/0199…` */
+  /**
+   * Opens the page logged in, in a tab of the person, in which it is loaded again. Nothing but the session is left
+   * there from an earlier test. @param path such as `order/0199…`
+   */
   enter: (who: Person, path?: string, options?: Options) => Promise<Page>;
 }
 
@@ -47,6 +50,9 @@ export interface Tabs {
 export function useBrowser(service: Pick<Service, 'url'>): Tabs {
   let browser: Browser;
   let contexts: BrowserContext[] = [];
+  /** A browser for each language, with the tabs of those who have logged in: a login takes as long as a short test. */
+  const shared = new Map<Language, Promise<BrowserContext>>();
+  const tabs = new Map<string, Page>();
   let errors: string[] = [];
   beforeAll(async () => {
     browser = await launch();
@@ -59,24 +65,49 @@ export function useBrowser(service: Pick<Service, 'url'>): Tabs {
     expect(found).toEqual([]);
   });
   afterAll(() => browser?.close());
-  const openAt = async (path: string, { language = 'en', width = 1280 }: Options = {}): Promise<Page> => {
-    const context = await browser.newContext({ locale: language, viewport: { width, height: 900 } });
+  const begin = async (language: Language): Promise<BrowserContext> => {
+    const context = await browser.newContext({ locale: language });
     context.setDefaultTimeout(30_000);
-    contexts.push(context);
     context.on('weberror', (error) => errors.push(String(error.error())));
     context.on('console', (message) => {
       // The browser itself reports every refusal of the service.
       if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
         errors.push(message.text());
     });
+    return context;
+  };
+  const size = (page: Page, { width = 1280 }: Options): Promise<void> => page.setViewportSize({ width, height: 900 });
+  const open: Tabs['open'] = async (options = {}) => {
+    const context = await begin(options.language ?? 'en');
+    contexts.push(context);
     const page = await context.newPage();
-    await page.goto(`${service.url}/back-office/${path}`);
+    await size(page, options);
+    await page.goto(`${service.url}/back-office/`);
     return page;
   };
-  const open: Tabs['open'] = (options) => openAt('', options);
+  const tabOf = async (key: string, language: Language): Promise<Page> => {
+    const known = tabs.get(key);
+    if (known !== undefined && !known.isClosed()) return known;
+    if (!shared.has(language)) shared.set(language, begin(language));
+    const page = await (await shared.get(language)!).newPage();
+    tabs.set(key, page);
+    return page;
+  };
   const enter: Tabs['enter'] = async (who, path = '', options = {}) => {
-    const page = await openAt(path && `#/${path}`, options);
-    await logIn(page, who);
+    const { language = 'en' } = options;
+    const page = await tabOf(`${language} ${who.email}`, language);
+    page.removeAllListeners('request');
+    await page.unrouteAll({ behavior: 'wait' });
+    await size(page, options);
+    const address = `${service.url}/back-office/${path && `#/${path}`}`;
+    if (!page.url().startsWith(service.url)) await page.goto(address);
+    else {
+      // Without an event, so that nothing is shown before it is loaded again.
+      await page.evaluate(`history.replaceState(null, '', ${JSON.stringify(address)})`);
+      await page.reload();
+    }
+    await page.locator('.brand, .login').first().waitFor();
+    if ((await page.locator('.login').count()) > 0) await logIn(page, who);
     return page;
   };
   return { open, enter };

@@ -43,22 +43,19 @@ async function afterOneEvent(receiver: { url: string }): Promise<Endpoint & { mo
 }
 
 describe('a response that is not a success', () => {
-  it.each([300, 301, 304, 400, 401, 404, 429, 500, 503])(
-    'the status %i is a failure, which last_attempt shows',
-    async (status) => {
-      const receiver = await aReceiver(answerWith(status, {}, status === 304 ? '' : 'out of order'));
-      const shown = await afterOneEvent(receiver);
-      const [event] = (await readFeed(merchant)).slice(-1);
-      expect(shown).toMatchObject({ moved: 0, behind: 1, failures: 1, status: 'active' });
-      expect(shown.last_attempt).toEqual({
-        ...{ at: expect.any(String), event_id: event!.id, status, error: null },
-        ...{ duration_ms: expect.any(Number), response: status === 304 ? '' : 'out of order' },
-      });
-      expect(receiver.received).toHaveLength(1);
-    },
-  );
+  it.each([300, 304, 400, 429, 500])('the status %i is a failure, which last_attempt shows', async (status) => {
+    const receiver = await aReceiver(answerWith(status, {}, status === 304 ? '' : 'out of order'));
+    const shown = await afterOneEvent(receiver);
+    const [event] = (await readFeed(merchant)).slice(-1);
+    expect(shown).toMatchObject({ moved: 0, behind: 1, failures: 1, status: 'active' });
+    expect(shown.last_attempt).toEqual({
+      ...{ at: expect.any(String), event_id: event!.id, status, error: null },
+      ...{ duration_ms: expect.any(Number), response: status === 304 ? '' : 'out of order' },
+    });
+    expect(receiver.received).toHaveLength(1);
+  });
 
-  it.each([200, 201, 202, 204, 299])('the status %i advances the cursor', async (status) => {
+  it.each([200, 204, 299])('the status %i advances the cursor', async (status) => {
     const receiver = await aReceiver(answerWith(status));
     expect(await afterOneEvent(receiver)).toMatchObject({
       ...{ moved: 1, behind: 0, failures: 0, next_attempt_at: null, oldest_waiting_at: null },
@@ -66,12 +63,7 @@ describe('a response that is not a success', () => {
     });
   });
 
-  it.each([
-    ['301', 301],
-    ['302', 302],
-    ['307', 307],
-    ['308', 308],
-  ])('a redirect with %s is not followed, neither to this receiver nor to an internal address', async (_, status) => {
+  it.each([301, 308])('a redirect with %i is not followed, to this receiver or an internal address', async (status) => {
     const inside = await aReceiver();
     for (const location of ['/elsewhere', inside.url, 'http://169.254.169.254/latest/meta-data/']) {
       const receiver = await aReceiver(answerWith(status, { location }));

@@ -1,270 +1,121 @@
-import {
-  correction,
-  debit,
-  type Edit,
-  granted,
-  MINUTES,
-  namedGrant,
-  order,
-  refund,
-  undone,
-  UNKNOWN,
-  wallet,
-} from './statements.js';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 
-export const WALLET_EDITS: Edit[] = [
-  ['a higher balance', wallet('plain', 'balance_cents = balance_cents + 1')],
-  ['a lower balance', wallet('redeemed', 'balance_cents = balance_cents - 1')],
-  ['a debt without an entry', wallet('plain', 'debt_cents = 100')],
-  ['a last number that is too high', wallet('plain', 'last_seq = last_seq + 1')],
-  ['a last number that is too low', wallet('redeemed', 'last_seq = last_seq - 1')],
-  ['a wallet of another merchant', wallet('redeemed', 'merchant_id = {patient.id}')],
-  ['a wallet of another document', wallet('redeemed', "document = '00000000000'")],
-  ['a document on the wallet of an erased customer', wallet('erased', "document = '00000000000'")],
-  ['a wallet created after its entries', wallet('plain', `created_at = created_at + ${MINUTES}`)],
-  ['a wallet created earlier', wallet('plain', 'created_at = created_at - INTERVAL 1 DAY')],
-  ['a later next change', wallet('plain', `available_until = available_until + ${MINUTES}`)],
-  ['an earlier next change', wallet('pending', `available_until = available_until - ${MINUTES}`)],
-  ['no next change', wallet('redeemed', "available_until = '9999-12-31 23:59:59.999'")],
-  ['sums of the future', wallet('plain', `available_as_of = available_as_of + INTERVAL 1 YEAR`)],
-  ['a higher available balance', wallet('redeemed', 'available_cents = available_cents + 1')],
-  ['a lower available balance', wallet('pending', 'available_cents = available_cents - 1')],
-  ['a higher pending balance', wallet('plain', 'pending_cents = pending_cents + 1')],
-  ['nothing pending', wallet('plain', 'pending_cents = 0')],
-  ['a higher held balance', wallet('overdue', 'held_cents = held_cents + 1')],
-  ['nothing held', wallet('pending', 'held_cents = 0')],
-  ['what is held is available', wallet('pending', 'available_cents = available_cents + held_cents, held_cents = 0')],
-  [
-    'an instant of the sums before the last entry',
-    wallet('redeemed', `available_as_of = available_as_of - ${MINUTES}`),
-  ],
-  ['a deleted wallet without an entry', 'DELETE FROM wallets WHERE id = {empty.wallet}'],
-  ['a deleted wallet', 'DELETE FROM wallets WHERE id = {redeemed.wallet}'],
-  ['a frozen wallet that nobody froze', wallet('plain', 'frozen = 1')],
-  [
-    'a frozen wallet without an event',
-    wallet('plain', "frozen = 1, freeze_changed_at = available_as_of, freeze_changed_by = 'operator'"),
-  ],
-  ['a frozen wallet that is not frozen', wallet('frozen', 'frozen = 0')],
-  ['an unfrozen wallet that is frozen', wallet('unfrozen', 'frozen = 1')],
-  ['a frozen wallet that was never frozen', wallet('frozen', 'freeze_changed_at = NULL, freeze_changed_by = NULL')],
-  ['no instant of a freeze', wallet('frozen', 'freeze_changed_at = NULL')],
-  ['no user who froze', wallet('frozen', 'freeze_changed_by = NULL')],
-  ['another user who froze', wallet('frozen', `freeze_changed_by = ${UNKNOWN}`)],
-  ['another user who unfroze', wallet('unfrozen', "freeze_changed_by = 'operator'")],
-  ['another instant of a freeze', wallet('frozen', `freeze_changed_at = freeze_changed_at + ${MINUTES}`)],
-  ['a reason of a freeze that never happened', wallet('plain', "freeze_reason = 'Stolen account'")],
-];
+/** An edit of a row with direct access to the database. */
+export interface Edit {
+  /** What reconcile has to find: a kind of row, or that and a part of the invariant. */
+  section: string;
+  title: string;
+  /** The statement, with IDs of the scenes in braces. */
+  sql: string;
+}
 
-export const ORDER_EDITS: Edit[] = [
-  [
-    'a pending order that is completed',
-    order('pending', "status = 'completed', completed_at = created_at, held_cents = 0"),
-  ],
-  ['a pending order that is cancelled', order('pending', "status = 'cancelled', held_cents = 0")],
-  [
-    'a pending order that is cancelled and keeps its hold',
-    order('pending', "status = 'cancelled', cancelled_at = expires_at, held_cents = 0"),
-  ],
-  [
-    'an expired order that is pending',
-    order('expired', "status = 'pending', held_cents = lapsed_cents, lapsed_cents = 0"),
-  ],
-  ['an expired order that still holds', order('expired', "status = 'pending', held_cents = 1000, lapsed_cents = 0")],
-  ['a higher lapsed amount', order('expired', 'lapsed_cents = lapsed_cents + 100')],
-  ['a lapsed amount of an expired order that held nothing', order('settled', 'lapsed_cents = 100')],
-  ['a completed order that is pending', order('redeemed', "status = 'pending'")],
-  [
-    'all members of a completed order changed to pending',
-    order(
-      'plain',
-      "status = 'pending', completed_at = NULL, final_payment_methods = NULL, earned_cents = 0, kept_cents = 0",
-    ),
-  ],
-  ['a completed order that is cancelled', order('redeemed', "status = 'cancelled'")],
-  ['a completed order that is refunded', order('redeemed', "status = 'refunded'")],
-  ['a refunded order that is completed', order('refunded', "status = 'completed'")],
-  ['a partially refunded order that is refunded', order('partial', "status = 'refunded'")],
-  ['a partially refunded order that is completed', order('partial', "status = 'completed'")],
-  ['a cancelled order that is pending', order('cancelled', "status = 'pending'")],
-  ['a completed order without completed_at', order('plain', 'completed_at = NULL')],
-  ['a pending order with completed_at', order('pending', 'completed_at = created_at')],
-  ['a completed order with cancelled_at', order('redeemed', 'cancelled_at = completed_at')],
-  ['a cancelled order without cancelled_at', order('cancelled', 'cancelled_at = NULL')],
-  ['a different completed_at', order('plain', 'completed_at = completed_at - INTERVAL 1 DAY')],
-  [
-    'a different completed_at of an order that earned nothing',
-    order('unpaid', 'completed_at = completed_at - INTERVAL 1 DAY'),
-  ],
-  ['a created_at after the completion', order('plain', 'created_at = created_at + INTERVAL 1 HOUR')],
-  ['an expires_at above what the policy allows', order('settled', 'expires_at = expires_at + INTERVAL 8 DAY')],
-  ['a different external_id', order('plain', "external_id = 'other'")],
-  ['an earlier created_at', order('plain', `created_at = created_at - ${MINUTES}`)],
-  ['a later expires_at of an expired order', order('settled', 'expires_at = expires_at + INTERVAL 1 DAY')],
-  ['a later expires_at of a pending order', order('pending', 'expires_at = expires_at + INTERVAL 1 DAY')],
-  ['an earlier expires_at of a renewed order', order('renewed', `expires_at = expires_at - ${MINUTES}`)],
-  ['a later expires_at of an order at version 1', order('open', 'expires_at = expires_at + INTERVAL 1 DAY')],
-  ['an expires_at before the creation', order('settled', 'expires_at = created_at - INTERVAL 1 DAY')],
-  ['a version below 1', order('plain', 'version = 0')],
-  ['the first version of an order that changed', order('plain', 'version = 1')],
-  ['an updated_at before the creation', order('plain', 'updated_at = created_at - INTERVAL 1 HOUR')],
-  ['a higher total of a completed order', order('plain', 'total_cents = total_cents + 1000')],
-  ['a lower total of a completed order', order('redeemed', 'total_cents = total_cents - 1000')],
-  ['an eligible total of a completed order', order('plain', 'eligible_total_cents = total_cents - 1000')],
-  ['an eligible total above the total', order('pending', 'eligible_total_cents = total_cents + 1')],
-  ['cashback available earlier', order('plain', 'cashback_available_at = cashback_available_at - INTERVAL 1 DAY')],
-  ['cashback that expires later', order('redeemed', 'cashback_expires_at = cashback_expires_at + INTERVAL 1 DAY')],
-  ['dates of cashback on a pending order', order('pending', 'cashback_available_at = created_at')],
-  ['a lower total of a pending order', order('pending', 'total_cents = total_cents - 1')],
-  ['a total of zero', order('plain', 'total_cents = 0')],
-  ['the amount that an undone refund refunded', order('undone', 'refunded_cents = refunded_cents + 3333')],
-  ['an order that has all its refunds undone', order('undone', "status = 'completed'")],
-  ['the version before a refund was undone', order('undone', 'version = version - 1')],
-  ['what an undone refund returned', order('undone', 'returned_cents = returned_cents * 2')],
-  ['less taken back after a refund was undone', order('undone', 'taken_back_cents = taken_back_cents - 1')],
-  ['what was left of the earned cashback after an undone refund', order('undone', 'kept_cents = kept_cents - 200')],
-  ['an instant before a refund was undone', order('undone', `updated_at = updated_at - INTERVAL 1 MINUTE`)],
-  ['the total that an amended order had before', order('amended', 'total_cents = 15000')],
-  ['the redemption that an amended order had before', order('amended', 'redeemed_cents = 7500')],
-  ['a higher total of a partially refunded order', order('partial', 'total_cents = total_cents + 1000')],
-  ['a higher redemption of a completed order', order('redeemed', 'redeemed_cents = redeemed_cents + 1')],
-  ['a higher hold of a pending order', order('pending', 'held_cents = held_cents + 1')],
-  ['a hold of a pending order that holds nothing', order('open', 'held_cents = 1')],
-  ['no completed version', order('plain', 'completed_version = NULL')],
-  ['a higher completed version', order('partial', 'completed_version = completed_version + 1')],
-  ['a lower completed version', order('amended', 'completed_version = completed_version - 1')],
-  ['a completed version of a pending order', order('pending', 'completed_version = 1')],
-  ['a higher version of a refunded order', order('partial', 'version = version + 1')],
-  ['more cashback earned', order('redeemed', 'earned_cents = earned_cents + 1')],
-  ['cashback earned by a pending order', order('pending', 'earned_cents = 1')],
-  ['more refunded', order('partial', 'refunded_cents = refunded_cents + 1')],
-  ['a lower eligible part of the refunds', order('partial', 'refunded_eligible_cents = refunded_eligible_cents - 1')],
-  ['items that refunds did not return', order('items', 'items = JSON_ARRAY()')],
-  ['no eligible part of the refunds', order('shipped', 'refunded_eligible_cents = 0')],
-  ['a higher eligible part of the refunds', order('shipped', 'refunded_eligible_cents = refunded_eligible_cents + 1')],
-  ['a different eligible total of a refunded order', order('shipped', 'eligible_total_cents = 11900')],
-  ['no eligible total of a refunded order', order('shipped', 'eligible_total_cents = NULL')],
-  ['less returned', order('partial', 'returned_cents = returned_cents - 1')],
-  ['less taken back', order('partial', 'taken_back_cents = taken_back_cents - 1')],
-  ['a different document', order('redeemed', "document = '00000000000'")],
-  ['a document on the order of an erased customer', order('erased', "document = '00000000000'")],
-  ['a different merchant', order('redeemed', 'merchant_id = {patient.id}')],
-  ['a merchant that does not exist', order('settled', `merchant_id = ${UNKNOWN}`)],
-  [
-    'payment methods above the total of a pending order',
-    order('pending', `payment_methods = JSON_ARRAY(JSON_OBJECT('id', 'pix', 'amountCents', total_cents + 1))`),
-  ],
-  ['different final payment methods', order('plain', `final_payment_methods = '[{"id":"pix","amountCents":20000}]'`)],
-  ['final payment methods of a pending order', order('pending', "final_payment_methods = '[]'")],
-  ['a different earn rate in the policy', order('plain', "policy = JSON_SET(policy, '$.earnRateBps', 600)")],
-  ['a different number of release days in the policy', order('plain', "policy = JSON_SET(policy, '$.releaseDays', 9)")],
-  [
-    'a different number of validity days in the policy',
-    order('plain', "policy = JSON_SET(policy, '$.validityDays', 181)"),
-  ],
-  [
-    'a different earn rate in the policy of a pending order',
-    order('pending', "policy = JSON_SET(policy, '$.earnRateBps', 600)"),
-  ],
-  ['an empty policy', order('redeemed', "policy = '{}'")],
-  ['a higher total of an expired order', order('settled', 'total_cents = total_cents + 1')],
-  ['a different cancelled_at', order('cancelled', `cancelled_at = cancelled_at + ${MINUTES}`)],
-  ['a document of a cancelled order', order('cancelled', "document = '00000000000'")],
-  ['a later completion than its refunds', order('partial', `completed_at = completed_at + ${MINUTES}`)],
-  ['a later updated_at of a refunded order', order('partial', `updated_at = updated_at + ${MINUTES}`)],
-  ['a later updated_at of a completed order', order('plain', `updated_at = updated_at + ${MINUTES}`)],
-  ['an earlier creation of an order at version 1', order('open', `created_at = created_at - ${MINUTES}`)],
-  ['a requested expiry', order('open', 'requested_expires_at = expires_at + INTERVAL 1 DAY')],
-  ['a requested expiry before the creation', order('plain', 'requested_expires_at = created_at')],
-  ['no user who completed', order('plain', 'completed_by = NULL')],
-  ['another user who completed', order('plain', `completed_by = ${UNKNOWN}`)],
-  ['another user who completed an order that earned nothing', order('unpaid', "completed_by = 'operator'")],
-  ['a user who completed a pending order', order('pending', 'completed_by = created_by')],
-  ['no user who cancelled', order('cancelled', 'cancelled_by = NULL')],
-  ['another user who cancelled', order('cancelled', `cancelled_by = ${UNKNOWN}`)],
-  ['a user who cancelled a completed order', order('plain', 'cancelled_by = created_by')],
-  ['a reason of a cancellation that never happened', order('plain', "cancel_reason = 'Out of stock'")],
-  ['another store of a completed order', order('redeemed', "store = 'sp-014'")],
-  ['no store of a completed order', order('redeemed', 'store = NULL')],
-  ['a store of a cancelled order', order('cancelled', "store = 'SP-014'")],
-  ['a deleted order', 'DELETE FROM orders WHERE id = {redeemed.order}'],
-  ['a deleted order at version 1', 'DELETE FROM orders WHERE id = {open.order}'],
-  ['a different external_id of an order at version 1', order('open', "external_id = 'other'")],
-  ['a different total of an order at version 1', order('open', 'total_cents = total_cents + 1')],
-  ['a different user who created an order', order('plain', `created_by = ${UNKNOWN}`)],
-  ['less left of the earned cashback', order('redeemed', 'kept_cents = kept_cents - 1')],
-  ['nothing left of the earned cashback after refunds', order('partial', 'kept_cents = 0')],
-  ['more left of the earned cashback after its customer was corrected', order('moved', 'kept_cents = kept_cents + 1')],
-  ['less lost when the customer was corrected', order('moved', 'lost_cents = lost_cents - 1')],
-  ['more lost when the customer was corrected', order('moved', 'lost_cents = lost_cents + 1')],
-  ['another instant at which the customer was corrected', order('moved', 'customer_changed_at = completed_at')],
-  ['another user who corrected the customer', order('moved', `customer_changed_by = ${UNKNOWN}`)],
-  ['a reason of a correction that never happened', order('redeemed', "customer_change_reason = 'Typed wrongly'")],
-  ['a correction that never happened', order('redeemed', 'customer_changed_at = completed_at')],
-  ['cashback lost by an order that kept its customer', order('redeemed', 'lost_cents = 1')],
-  ['another earn_amount', order('asked', 'earn_amount_cents = earn_amount_cents - 1')],
-  ['no earn_amount', order('asked', 'earn_amount_cents = NULL')],
-  ['an earn_amount that the policy does not allow', order('plain', 'earn_amount_cents = earned_cents')],
-  ['an earn_amount of an order at version 1', order('open', 'earn_amount_cents = 0')],
-  [
-    'a higher earn_rate_maximum in the policy, so that a refund could take back less',
-    order('asked', "policy = JSON_SET(policy, '$.earnRateMaximumBps', 500)"),
-  ],
-  ['the document of the first customer', order('moved', 'document = {previous.document}')],
-];
+const UNKNOWN = "'00000000-0000-7000-8000-000000000000'";
+const CREDITS = 'cashback_credits WHERE wallet_id = {$1.wallet}';
+const SUMMED = 'merchant_id = (SELECT merchant_id FROM wallets WHERE id = {returned.wallet})';
+const LATER = 'created_at > (SELECT created_at FROM refunds WHERE id = {undone.refund2})';
 
-export const CORRECTION_EDITS: Edit[] = [
-  ['a version that is not its own', correction('moved', 'version = version + 1')],
-  ['a version before the completion', correction('moved', 'version = 1')],
-  ['more moved', correction('moved', 'moved_cents = moved_cents + 1')],
-  ['less moved', correction('moved', 'moved_cents = moved_cents - 1')],
-  ['an amount that did not move', correction('stayed', 'moved_cents = 1')],
-  ['another first customer', correction('moved', 'previous_wallet_id = {plain.wallet}')],
-  ['another first customer where nothing moved', correction('stayed', 'previous_wallet_id = {redeemed.wallet}')],
-  ['another customer', correction('moved', 'wallet_id = {plain.wallet}')],
-  ['another customer where nothing moved', correction('stayed', 'wallet_id = {redeemed.wallet}')],
-  ['another merchant', correction('moved', 'merchant_id = {patient.id}')],
-  ['a different instant', correction('moved', `created_at = created_at + ${MINUTES}`)],
-  ['a different instant where nothing moved', correction('stayed', `created_at = created_at - ${MINUTES}`)],
-  ['another user', correction('moved', `created_by = ${UNKNOWN}`)],
-  ['another user where nothing moved', correction('stayed', "created_by = 'operator'")],
-  ['a deleted correction', 'DELETE FROM customer_changes WHERE order_id = {moved.order}'],
-  ['a deleted correction where nothing moved', 'DELETE FROM customer_changes WHERE order_id = {stayed.order}'],
-  ['a correction of another order', correction('stayed', 'order_id = {redeemed.order}')],
-  ['a correction of an order that does not exist', correction('stayed', `order_id = ${UNKNOWN}`)],
+/** The rows of a line: the table, and which of its rows. `$1` and `$2` are the words after the first one. */
+const ROWS: Record<string, string> = {
+  wallet: 'wallets WHERE id = {$1.wallet}',
+  order: 'orders WHERE id = {$1.order}',
+  correction: 'customer_changes WHERE order_id = {$1.order}',
+  // The credit that an order earned; the first one that was granted, and that a refund made.
+  earned: 'cashback_credits WHERE order_id = {$1.order}',
+  granted: `${CREDITS} AND order_id IS NULL ORDER BY id LIMIT 1`,
+  returned: `${CREDITS} AND refund_id IS NOT NULL ORDER BY id LIMIT 1`,
+  // The credit that returned for a second time, and the one that the first customer had for a corrected order.
+  again: 'cashback_credits WHERE refund_id = {again.refund1}',
+  away: 'cashback_credits WHERE moved_order_id = {moved.order}',
+  hold: 'cashback_holds WHERE order_id = {$1.order} LIMIT 1',
+  refund: 'refunds WHERE id = {$1.refund1}',
+  refund2: 'refunds WHERE id = {$1.refund2}',
+  undone: 'refunds WHERE id = {undone.refund2}',
+  grant: `cashback_grants WHERE credit_id IN (SELECT id FROM ${CREDITS}) ORDER BY credit_id LIMIT 1`,
+  debit: 'debits WHERE wallet_id = {$1.wallet}',
+  entry: "cashback_entries WHERE wallet_id = {$1.wallet} AND kind = '$2' ORDER BY seq LIMIT 1",
+  // The entries by which a refund was undone.
+  undoes: `cashback_entries WHERE refund_id = {undone.refund2} AND ${LATER} AND kind = '$1'`,
+  ledger_days: `ledger_days WHERE ${SUMMED} ORDER BY day, kind LIMIT 1`,
+  ...Object.fromEntries(
+    ['sales_days', 'refund_days', 'grant_days'].map((table) => [
+      table,
+      `${table} WHERE ${SUMMED} ORDER BY day LIMIT 1`,
+    ]),
+  ),
+  sum_position: `sum_positions WHERE ${SUMMED} AND sums = '$1'`,
+  rules: 'policy_bases WHERE merchant_id = {ruled.merchant} AND version = $1',
+  merchant: 'merchants WHERE id = {ruled.merchant}',
+  // Both rows of a campaign, and its latest one.
+  campaign: 'policy_versions WHERE id = {ruled.campaign}',
+  version: 'policy_versions WHERE id = {ruled.campaign} ORDER BY stored_at DESC LIMIT 1',
+  feed: 'event_feeds WHERE merchant_id = {merchant.id}',
+  // The first event of a type about the order or the wallet of a scene.
+  event: "events WHERE type = '$1' AND subject_id = {$2} ORDER BY sequence LIMIT 1",
+};
+
+const OF_WALLET = (scene: string): string => `WHERE c.wallet_id = {${scene}.wallet}`;
+const CREDIT = 'SELECT c.id FROM cashback_credits c';
+/** What a change can name beside the scenes. */
+const NAMES: [name: RegExp, sql: (scene: string) => string][] = [
+  [/\{unknown\}/g, () => UNKNOWN],
   [
-    'a correction that was never made',
-    `INSERT INTO customer_changes SELECT {redeemed.order}, merchant_id, 3, previous_wallet_id, wallet_id, 0, created_at, created_by
-       FROM customer_changes WHERE order_id = {stayed.order}`,
+    /\{other\.credit\}/g,
+    () => '(SELECT id FROM (SELECT id FROM cashback_credits WHERE order_id = {redeemed.order}) o)',
+  ],
+  [/\{grants of (\w+)\}/g, (scene) => `${CREDIT} JOIN cashback_grants g ON g.credit_id = c.id ${OF_WALLET(scene)}`],
+  [/\{returned of (\w+)\}/g, (scene) => `${CREDIT} ${OF_WALLET(scene)} AND c.refund_id IS NOT NULL ORDER BY c.id`],
+  [
+    /\{entry\.columns\}/g,
+    () =>
+      'wallet_id, merchant_id, seq, kind, amount_cents, balance_cents, debt_cents, credit_id, order_id, refund_id, effective_at, created_at, made_by, store',
   ],
 ];
 
-/**
- * Edits that cannot be found, because no other row contains the same value. The test checks that each stays unnoticed.
- */
-export const UNNOTICED_EDITS: Edit[] = [
-  ['different items of an order, because their prices need not add up to the total', order('plain', "items = '[]'")],
-  ['a different reason of a grant, because it is free text', granted('pending', "reason = 'other'")],
-  ['a different note of a grant', namedGrant('pending', "note = 'other'")],
-  ['a different reason of a void', namedGrant('voided', "void_reason = 'other'")],
-  ['a different reason of a cancellation', order('cancelled', "cancel_reason = 'other'")],
-  ['a different reason of a refund', refund('partial', "reason = 'other'")],
-  ['a different reason of a correction', order('moved', "customer_change_reason = 'other'")],
-  ['a different reason for which a refund was undone', undone("void_reason = 'other'")],
-  ['a different reason of a debit', debit('debited', "reason = 'other'")],
-  ['a different note of a debit', debit('debited', "note = 'other'")],
-  ['a different reason of the void of a debit', debit('restored', "void_reason = 'other'")],
-  ['a different reason of a freeze', wallet('frozen', "freeze_reason = 'other'")],
-  [
-    'a later date of an available balance, because nothing changes it until then',
-    wallet('plain', `available_as_of = available_as_of + ${MINUTES}`),
-  ],
-  [
-    'a lower announced amount, because it is that of a moment',
-    `UPDATE events SET data = REPLACE(data, '"amount":"50', '"amount":"40') WHERE subject_id = {dated.wallet} AND type = 'cashback.available'`,
-  ],
-  [
-    'a different document of an order at version 1, because its event has none, so that it can be erased',
-    order('open', "document = '00000000000'"),
-  ],
-];
+/** Reads edits.txt. */
+export function readEdits(): Edit[] {
+  const [, ...sections] = readFileSync(path.join(import.meta.dirname, 'edits.txt'), 'utf8').split(/^# /m);
+  return sections.flatMap((text) => {
+    const [section = '', ...lines] = text
+      .replaceAll(/\n {4}/g, ' ')
+      .trim()
+      .split(/\n+/);
+    return lines.flatMap((line) => editsOf(line)).map((edit) => ({ section, ...edit }));
+  });
+}
+
+function editsOf(line: string): Omit<Edit, 'section'>[] {
+  const [, kind = '', scenes = '', changes = ''] = /^(\w+)(?: (.*?))?: (.*)$/.exec(line) ?? [];
+  if (kind === 'sql') return [{ title: changes, sql: named(changes) }];
+  return scenes.split(', ').flatMap((words) =>
+    changes.split(/; ?/).map((change) => ({
+      title: `${kind} ${words}: ${change}`,
+      sql: named(statement(change, rowsOf(kind, words.split(' ')))),
+    })),
+  );
+}
+
+function rowsOf(kind: string, [first = '', second = '']: string[]): string {
+  const rows = ROWS[kind];
+  if (rows === undefined) throw new Error(`edits.txt names ${kind}, which is no kind of row`);
+  const subject = `${second}.${first.startsWith('order.') ? 'order' : 'wallet'}`;
+  return rows.replaceAll('$1', first).replaceAll('$2', kind === 'event' ? subject : second);
+}
+
+function statement(change: string, rows: string): string {
+  if (change === 'DELETE') return `DELETE FROM ${rows}`;
+  const table = rows.split(' ')[0];
+  const where = rows.slice(rows.indexOf(' '));
+  const [, id] = /^COPY (.*)$/.exec(change) ?? [];
+  if (id !== undefined)
+    return `INSERT INTO event_outbox (merchant_id, event_id, type, subject_id, data, occurred_at, made_by)
+      SELECT merchant_id, ${id}, type, subject_id, data, occurred_at, made_by FROM ${rows}`;
+  const [, from, to] = /^(.*?) ->(?: (.*))?$/.exec(change) ?? [];
+  if (from !== undefined) return `UPDATE ${table} SET data = REPLACE(data, '${from}', '${to ?? ''}')${where}`;
+  const assignments = change.includes('(') ? change : change.replaceAll(/(^|, )(\w+) (?=[+-])/g, '$1$2 = $2 ');
+  return `UPDATE ${table} SET ${assignments}${where}`;
+}
+
+function named(sql: string): string {
+  return NAMES.reduce((text, [name, expand]) => text.replace(name, (_, scene: string) => expand(scene)), sql);
+}

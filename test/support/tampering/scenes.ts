@@ -1,8 +1,7 @@
-import { after, DAY_MS, MINUTE_MS } from '../../../src/platform/values/time.js';
+import { addDays, after, DAY_MS, dayOf, HOUR_MS, MINUTE_MS } from '../../../src/platform/values/time.js';
 import { aDocument, aMerchant, type TestMerchant } from '../factories.js';
 import { aLongLivedMerchant } from '../long-lived-merchant.js';
 import { SweepsService } from '../../../src/operations/sweeps.service.js';
-import { makeRuled } from './rule-edits.js';
 import type { Service } from '../service.js';
 import type { Order } from '../shop.js';
 import { rowsOf } from '../wallets.js';
@@ -305,4 +304,30 @@ async function makeRefunded(merchant: TestMerchant, note: Note): Promise<void> {
   await merchant.refund(earning, '150.00', { external_id: 'DEV-1' });
   await merchant.refund(spending, '15.00', { external_id: 'DEV-1' });
   await note('returner', merchant, returner, spending.id);
+}
+
+/**
+ * A merchant whose rules were changed, with a campaign that was changed and ended. An order has it, and a late sale has
+ * it although it is over.
+ *
+ * @returns the IDs that edits use
+ */
+async function makeRuled(service: Service): Promise<Record<string, string>> {
+  const merchant = await aLongLivedMerchant(service, { lateSaleDays: 1 });
+  await merchant.changePolicy({ validity_days: 90 });
+  const today = dayOf(service.clock.now(), 'America/Sao_Paulo');
+  const days = { from: today, through: addDays(today, 2) };
+  const campaign = await merchant.campaign(days);
+  await service.clock.advance({ minutes: 2 });
+  await merchant.changeCampaign(campaign, { ...days, rules: { earn_rate: '0.20' } });
+  await service.clock.advance({ minutes: 2 });
+  const order = await merchant.completed();
+  const sold_at = service.clock.now().toISOString();
+  await merchant.endCampaign(campaign);
+  await service.clock.advance({ ms: HOUR_MS });
+  const late = await merchant.sell({ sold_at });
+  return {
+    ...{ 'ruled.merchant': merchant.id, 'ruled.campaign': campaign.id },
+    ...{ 'ruled.order': order.id, 'late.order': late.id },
+  };
 }
