@@ -1,6 +1,8 @@
 import { type Command, Option } from 'commander';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import { PERMISSIONS } from '../platform/values/caller.js';
+import { type Fault } from '../platform/values/problem.js';
 import { type OperatorRequest } from './operator-client.js';
 
 /** Commands, their options and their help, derived from the OpenAPI document. */
@@ -71,36 +73,56 @@ export interface Operation {
   isFile: boolean;
   /** Whether only the command line has it. */
   isOperators: boolean;
+  /** Whether the audit log records it. */
+  isChange: boolean;
+  isIrreversible: boolean;
 }
 
 /** Whether a command without a merchant is about all of them: lists and reports. */
 export const isOfAll = ({ method, path }: Operation): boolean =>
   method === 'GET' && !path.includes('{') && path !== '/policy';
 
-/** What the command line calls differently than the words of the operation, without that of its group, say. */
-const NAMES: Record<string, [group: string, command: string]> = {
-  editUser: ['users', 'change'],
-  getUserWork: ['users', 'work'],
-  listRefunds: ['orders', 'refunds'],
-  getOrderTimeline: ['orders', 'timeline'],
-  holdRedemption: ['orders', 'hold'],
-  listAllRefunds: ['refunds', 'list'],
-  listPolicyVersions: ['policy', 'history'],
-  searchWallet: ['wallets', 'find'],
-  listWalletCredits: ['wallets', 'credits'],
-  listWalletEntries: ['wallets', 'entries'],
-  getWalletExpiring: ['wallets', 'expiring'],
-  listCustomers: ['customers', 'list'],
-  listCredits: ['credits', 'list'],
-  listEntries: ['entries', 'list'],
-  replaceWebhookEndpoint: ['webhooks', 'change'],
+/** What the document does not say of a command. */
+interface Named {
+  /** Where the words of the operation, without that of its group, say less. */
+  name?: [group: string, command: string];
+  /** Whether it only reads, although its method does not say so. */
+  reads?: true;
+  isIrreversible?: true;
+}
+
+/** By operation. Without a command is what is about the caller's own tokens, or has a command that does more. */
+const COMMANDS: Record<string, Named | 'none'> = {
+  ...{ login: 'none', refreshTokens: 'none', logout: 'none', changePassword: 'none', getMe: 'none' },
+  ...{ changeUser: 'none', getOrderByExternalId: 'none', createGrants: 'none' },
+  editUser: { name: ['users', 'change'] },
+  getUserWork: { name: ['users', 'work'] },
+  voidUserGrants: { isIrreversible: true },
+  createQuote: { reads: true },
+  searchOrders: { reads: true },
+  listRefunds: { name: ['orders', 'refunds'] },
+  getOrderTimeline: { name: ['orders', 'timeline'] },
+  holdRedemption: { name: ['orders', 'hold'] },
+  quoteRefund: { reads: true },
+  listAllRefunds: { name: ['refunds', 'list'] },
+  listPolicyVersions: { name: ['policy', 'history'] },
+  deleteCampaign: { isIrreversible: true },
+  searchWallet: { name: ['wallets', 'find'], reads: true },
+  listWalletCredits: { name: ['wallets', 'credits'] },
+  listWalletEntries: { name: ['wallets', 'entries'] },
+  getWalletExpiring: { name: ['wallets', 'expiring'] },
+  listCustomers: { name: ['customers', 'list'] },
+  eraseCustomer: { isIrreversible: true },
+  listCredits: { name: ['credits', 'list'] },
+  listEntries: { name: ['entries', 'list'] },
+  replaceWebhookEndpoint: { name: ['webhooks', 'change'] },
+  deleteWebhookEndpoint: { isIrreversible: true },
 };
 
-/** What is about the caller's own tokens, or has a command that does more. */
-const WITHOUT_COMMAND = [
-  ...['login', 'refreshTokens', 'logout', 'changePassword', 'getMe'],
-  ...['changeUser', 'getOrderByExternalId', 'createGrants'],
-];
+const commandOf = (operationId: string): Named | undefined => {
+  const command = COMMANDS[operationId];
+  return command === 'none' ? undefined : (command ?? {});
+};
 
 /** What the service builds of `src`, and what runs from `src`, as tests do, have it in the same place. */
 const FILE = path.join(import.meta.dirname.replace(/(dist.)?src.operations$/, ''), 'dist/openapi-operator.json');
@@ -110,7 +132,7 @@ export function readOperations(): Operation[] {
   const document = JSON.parse(readFileSync(FILE, 'utf8')) as Document;
   return Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods)
-      .filter(([, { operationId }]) => !WITHOUT_COMMAND.includes(operationId))
+      .filter(([, { operationId }]) => commandOf(operationId) !== undefined)
       .map(([method, described]) => operationOf(document, path, method, described)),
   );
 }
@@ -132,6 +154,8 @@ function operationOf(document: Document, path: string, method: string, described
     needsMerchant: described.security.length > 0,
     isFile: Object.values(responses).some(({ content }) => content !== undefined && 'text/csv' in content),
     isOperators: described['x-operator'] === true,
+    isChange: method !== 'get' && commandOf(id)?.reads !== true,
+    isIrreversible: commandOf(id)?.isIrreversible === true,
   };
 }
 
@@ -140,7 +164,7 @@ function nameOf({ operationId, tags: [group = ''] }: Described): [string, string
   const own = [group.replace(/s$/, ''), 'endpoint', 'report'];
   const words = operationId.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`).split(' ');
   const command = words.filter((word) => !own.includes(word.replace(/s$/, '')));
-  return NAMES[operationId] ?? [group, command.join('-')];
+  return commandOf(operationId)?.name ?? [group, command.join('-')];
 }
 
 /** Follows references. What stands beside one belongs to the member. */
@@ -246,6 +270,17 @@ export function exampleOf({ name, path, members, example, needsMerchant }: Opera
   return [...name, ...(needsMerchant && found.length === 0 ? ['--merchant <id>'] : []), ...found, ...shown].join(' ');
 }
 
+/** Returns what an error says of a member, by its option. Undefined for a member without one. */
+export function faultOf({ members }: Operation, { pointer, parameter, detail }: Fault): string | undefined {
+  const names = parameter === undefined ? (pointer ?? '').slice(1).split('/') : [parameter];
+  const member = members.find(
+    ({ at, in: place }) => place !== 'path' && at.every((name, index) => name === names[index]),
+  );
+  if (member === undefined) return names[0] === CONFIRM ? undefined : `${names.join('.')} ${detail}`.trim();
+  if (WITHOUT_OPTION.includes(member.at[0]!)) return undefined;
+  return [flagOf(member), ...names.slice(member.at.length), detail].join(' ');
+}
+
 /** Reads a value as the body has it. What it must be, the operation says. */
 function valueOf(schema: Schema, text: string, flag: string): unknown {
   if (text === 'null' && isNullable(schema)) return null;
@@ -253,7 +288,8 @@ function valueOf(schema: Schema, text: string, flag: string): unknown {
   if (type === 'boolean') return text === 'true' ? true : text === 'false' ? false : text;
   if (type === 'integer' || type === 'number') return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
   const isList = type === 'array' && schema.items?.properties === undefined;
-  if (isList) return text === 'all' && schema.items?.enum !== undefined ? schema.items.enum : text.split(',');
+  if (isList)
+    return text === 'all' && schema.items?.enum?.length === PERMISSIONS.length ? PERMISSIONS : text.split(',');
   if (type !== 'object' && type !== 'array') return text;
   try {
     return JSON.parse(text) as unknown;

@@ -32,6 +32,12 @@ interface Found {
   params: Record<string, string>;
 }
 
+/** What is found. */
+interface Row {
+  id: string;
+  merchantId: string;
+}
+
 /** An argument, the part of the path before it, and the ID before that. */
 interface Named {
   segment: string;
@@ -62,25 +68,26 @@ export class Lookups {
     return found;
   }
 
-  async #row(
-    { table, id = 'id', within }: Place,
-    { segment, text, before, merchantId }: Named,
-  ): Promise<{ id: string; merchantId: string }> {
+  async #row({ table, id = 'id', within }: Place, { segment, text, before, merchantId }: Named): Promise<Row> {
     const name = NAMES_OF[segment];
+    const find = (column: string, value: unknown): Promise<Row[]> => {
+      const conditions: [sql: string, value: unknown][] = [
+        [`${column} = ?`, value],
+        ...(merchantId === undefined ? [] : [['merchant_id = ?', merchantId] as [string, unknown]]),
+        ...(within === undefined ? [] : [[`${within} = ?`, before] as [string, unknown]]),
+      ];
+      return this.unitOfWork.statement((manager) =>
+        manager.query<Row[]>(
+          `/* ${ALL_MERCHANTS} */ SELECT DISTINCT ${id} AS id, merchant_id AS merchantId FROM ${table}
+            WHERE merchant_id IN (SELECT id FROM merchants) AND ${conditions.map(([sql]) => sql).join(' AND ')} LIMIT 2`,
+          conditions.map(([, given]) => given),
+        ),
+      );
+    };
     const isId = UUID.test(text.toLowerCase());
-    if (!isId && name === undefined) throw notFound(`none of the ${segment} has this ID`);
-    const conditions: [sql: string, value: unknown][] = [
-      [`${isId ? id : name} = ?`, isId || name === 'email' ? text.toLowerCase() : Buffer.from(text)],
-      ...(merchantId === undefined ? [] : [['merchant_id = ?', merchantId] as [string, unknown]]),
-      ...(within === undefined ? [] : [[`${within} = ?`, before] as [string, unknown]]),
-    ];
-    const rows = await this.unitOfWork.statement((manager) =>
-      manager.query<{ id: string; merchantId: string }[]>(
-        `/* ${ALL_MERCHANTS} */ SELECT DISTINCT ${id} AS id, merchant_id AS merchantId FROM ${table}
-          WHERE merchant_id IN (SELECT id FROM merchants) AND ${conditions.map(([sql]) => sql).join(' AND ')} LIMIT 2`,
-        conditions.map(([, value]) => value),
-      ),
-    );
+    const byId = isId ? await find(id, text.toLowerCase()) : [];
+    const named = name === 'email' ? text.toLowerCase() : Buffer.from(text);
+    const rows = byId.length > 0 || name === undefined ? byId : await find(name, named);
     const [row] = rows;
     if (row === undefined) throw notFound(`none of the ${segment} has the ID${name ? ` or the ${name}` : ''} ${text}`);
     if (rows.length > 1) throw new Error(`several ${segment} have the ${name} ${text}: use the ID, or --merchant`);

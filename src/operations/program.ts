@@ -1,7 +1,7 @@
 import { Command, CommanderError, Option } from 'commander';
 import { text } from 'node:stream/consumers';
 import { Problem } from '../platform/values/problem.js';
-import { addMembers, exampleOf, flagOf, isOfAll, type Operation, readOperations, requestOf } from './commands.js';
+import { addMembers, exampleOf, faultOf, isOfAll, type Operation, readOperations, requestOf } from './commands.js';
 import { importCommand, reconcileCommand } from './own-commands.js';
 import { type Format, FORMATS, usualFormat } from './output.js';
 
@@ -38,9 +38,6 @@ const GROUPS: Record<string, Record<string, [says: string, example: string]>> = 
   },
 };
 
-/** What cannot be undone. */
-const IRREVERSIBLE = ['eraseCustomer', 'voidUserGrants', 'deleteWebhookEndpoint', 'deleteCampaign'];
-
 /**
  * Runs the operator's command line: results on stdout, errors and notes on stderr. It sets the exit code, 1 for an
  * error, and does not exit the process.
@@ -57,14 +54,12 @@ export async function runAdmin(args: string[]): Promise<void> {
   }
 }
 
-function describe(error: unknown): string {
+/** @param operation whose options an error names. */
+function describe(error: unknown, operation?: Operation): string {
   const message = error instanceof Error ? error.message : String(error);
-  const faults = error instanceof Problem ? (error.errors ?? []) : [];
-  const told = faults.map(({ pointer, parameter, detail }) => {
-    const at = parameter === undefined ? (pointer ?? '').slice(1).split('/') : [parameter];
-    return ` ${at[0] === '' ? '' : `${flagOf({ in: 'body', at })} `}${detail}`;
-  });
-  return told.length === 0 ? message : `${message}:${told.join(';')}`;
+  if (!(error instanceof Problem) || operation === undefined) return message;
+  const told = (error.errors ?? []).flatMap((fault) => faultOf(operation, fault) ?? []);
+  return told.length === 0 ? message : `${message}: ${told.join('; ')}`;
 }
 
 export function adminProgram(): Command {
@@ -98,7 +93,7 @@ function commandOf(operation: Operation): Command {
   command.description(`${operation.summary}. ${operation.description}`);
   if (operation.needsMerchant) command.option('--merchant <id>', merchantHelp(operation));
   addMembers(command, operation);
-  if (IRREVERSIBLE.includes(operation.id)) command.option('--yes', 'do it: it cannot be undone');
+  if (operation.isIrreversible) command.option('--yes', 'do it: it cannot be undone');
   const formats = operation.isFile ? FORMATS : FORMATS.slice(0, 2);
   command
     .addOption(new Option('--format <format>', FORMAT_HELP).choices(formats))
@@ -128,10 +123,11 @@ async function run(operation: Operation, command: Command, given: readonly unkno
   const textOf = (flag: string): string | undefined =>
     `${flag}-stdin` === stdin ? read : (valueOf(flag) as string | undefined);
   const request = { ...requestOf(operation, args, textOf), merchantId: textOf('--merchant') };
-  if (IRREVERSIBLE.includes(operation.id) && valueOf('--yes') === undefined)
-    throw new Error('this cannot be undone: add --yes');
+  if (operation.isIrreversible && valueOf('--yes') === undefined) throw new Error('this cannot be undone: add --yes');
   // `--help` needs none of this.
   const { runOperation } = await import('./run-operation.js');
   const format = (textOf('--format') as Format | undefined) ?? usualFormat();
-  await runOperation(operation, { request, format });
+  await runOperation(operation, { request, format }).catch((error: unknown) => {
+    throw new Error(describe(error, operation), { cause: error });
+  });
 }

@@ -8,16 +8,16 @@ import { Lookups } from './lookups.service.js';
 import { type Answer, OperatorClient, type OperatorRequest } from './operator-client.js';
 import { type Format, printRecord, printRows, type Row } from './output.js';
 
-/** Operations that read, although their method does not say so. */
-const READING = ['createQuote', 'quoteRefund', 'searchOrders', 'searchWallet', 'exportCustomer'];
-
-const LARGEST_PAGE = '100';
+const LARGEST_PAGE = 100;
 
 /** A list or a report. */
 interface Rows {
   data: Row[];
   total?: object;
   next_cursor?: string | null;
+  /** Of the feed, which continues after a sequence. */
+  has_more?: boolean;
+  next_after?: number;
 }
 
 interface Asked {
@@ -44,7 +44,7 @@ async function perform(
     const timeZone = merchant && (await services.get(MerchantsService).timeZoneOf(merchant.id));
     if (answer.replayed) console.error('note: it was so before: nothing changed');
     if (isRows(answer.result)) {
-      const named = merchant && merchants.length > 1 ? { merchant_id: merchant.id, name: merchant.name } : {};
+      const named = merchant && merchants.length > 1 ? { merchant_id: merchant.id, merchant_name: merchant.name } : {};
       const pages: Pages = { request: asked, format, answer, timeZone, named, isContinued };
       isContinued = await printPages(services, operation, pages);
     } else if (answer.result !== undefined) printRecord(answer.result as object, { format, timeZone });
@@ -75,27 +75,32 @@ async function call(
   request: OperatorRequest,
 ): Promise<Answer> {
   const client = services.get(OperatorClient);
-  if (operation.method === 'GET' || READING.includes(operation.id)) return client.call(operation.id, request);
+  if (!operation.isChange) return client.call(operation.id, request);
   return changing(services, operation.name.join(' '), detailsOf(operation, request), async () => {
     const result = await client.call(operation.id, request);
     return { result, changed: { ...idsOf(result.result), ...(result.replayed && { replayed: true }) } };
   });
 }
 
-/** What is personal, secret or free text. */
-const UNRECORDED = [
-  ...['document', 'confirm', 'name', 'email', 'password', 'reason', 'note', 'metadata', 'description', 'url'],
-  ...['items', 'payment_methods', 'earn_rates_by_payment_method'],
-];
+/** Texts that are no names, reasons or notes: IDs that merchants give, amounts, rates and zones. */
+const RECORDED =
+  /^(external_id|store|amount|total|redeem|time_zone)$|_(amount|total|minimum|maximum|rate|share|ceiling)$/;
 
-/** Returns what the audit log keeps of a request: the merchant, IDs, amounts, days and choices. */
+/** Whether the audit log keeps a member: what is neither personal nor secret, and no free text. */
+function isRecorded({ at, schema, in: place }: Member): boolean {
+  if (place === 'header') return false;
+  const type = [schema.type].flat()[0];
+  const isChosen = (schema.enum ?? schema.items?.enum ?? schema.const ?? schema.format) !== undefined;
+  if (isChosen && schema.format !== 'email') return true;
+  return type === 'integer' || type === 'boolean' || (type === 'string' && RECORDED.test(at.at(-1)!));
+}
+
+/** Returns what the audit log keeps of a request. */
 export function detailsOf({ members }: Pick<Operation, 'members'>, request: OperatorRequest): Row {
-  const isKept = ({ at, in: place }: Member): boolean =>
-    place !== 'header' && !at.some((one) => UNRECORDED.includes(one));
-  const kept = members.filter(isKept).map(({ at, in: place }) => {
-    const from: unknown =
-      place === 'header' ? {} : { path: request.params, query: request.query, body: request.body }[place];
-    return [at.join('.'), at.reduce<unknown>((part, name) => (part as Row | undefined)?.[name], from)] as const;
+  const parts = { path: request.params, query: request.query, header: {}, body: request.body };
+  const kept = members.filter(isRecorded).map(({ at, in: place }) => {
+    const value = at.reduce<unknown>((part, name) => (part as Row | undefined)?.[name], parts[place]);
+    return [at.join('.'), value] as const;
   });
   return { merchant_id: request.merchantId, ...Object.fromEntries(kept.filter(([, value]) => value !== undefined)) };
 }
@@ -124,21 +129,45 @@ async function printPages(services: INestApplicationContext, operation: Operatio
   const { request, format, timeZone, named } = pages;
   let { answer, isContinued } = pages;
   for (;;) {
-    const { data, total, next_cursor: cursor } = answer.result as Rows;
+    const { data, total, ...rest } = answer.result as Rows;
     const rows = (format === 'json' ? data : withTotal(data, total)).map((row) => ({ ...named, ...row }));
     const columns = answer.columns && [...Object.keys(named), ...answer.columns];
     // A file without rows has a header, if its columns are known.
     const isShown = rows.length > 0 || format === 'table' || (!isContinued && columns !== undefined);
     if (isShown) printRows(rows, { format, timeZone, columns, isContinued });
     isContinued ||= isShown;
-    if (!cursor) return isContinued;
-    if (format === 'table' || request.query.limit !== undefined) {
+    const next = nextOf(operation, request, rest);
+    if (next === undefined || !process.stdout.writable) return isContinued;
+    if (format === 'table' || isLimited(request)) {
       console.error('note: more rows follow: without --limit, --format csv or json prints all of them');
       return isContinued;
     }
-    const query = { ...request.query, cursor, ...(hasLimit(operation) && { limit: LARGEST_PAGE }) };
-    answer = await services.get(OperatorClient).call(operation.id, { ...request, query });
+    answer = await services.get(OperatorClient).call(operation.id, next);
   }
 }
 
-const hasLimit = ({ members }: Operation): boolean => members.some(({ at }) => at[0] === 'limit');
+const isLimited = ({ query, body }: OperatorRequest): boolean => 'limit' in query || 'limit' in body;
+
+/** Returns the request for the next page, which is as large as can be; undefined after the last one. */
+function nextOf(
+  { members }: Operation,
+  request: OperatorRequest,
+  { next_cursor: cursor, has_more: hasMore, next_after: after }: Omit<Rows, 'data' | 'total'>,
+): OperatorRequest | undefined {
+  if (hasMore === true) {
+    const { from: _from, last: _last, ...query } = request.query;
+    return { ...request, query: { ...query, after: String(after) } };
+  }
+  if (!cursor) return undefined;
+  const has = (name: string, place: Member['in']): boolean =>
+    members.some(({ at, in: own }) => own === place && at[0] === name);
+  const page = (place: 'query' | 'body', limit: unknown): object => ({
+    ...(has('cursor', place) && { cursor }),
+    ...(has('cursor', place) && has('limit', place) && { limit }),
+  });
+  return {
+    ...request,
+    query: { ...request.query, ...page('query', String(LARGEST_PAGE)) },
+    body: { ...request.body, ...page('body', LARGEST_PAGE) },
+  };
+}

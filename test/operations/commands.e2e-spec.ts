@@ -61,15 +61,25 @@ describe('errors of the command line', () => {
     [['merchants', 'create'], '--name is required'],
     [['merchants', 'create', '--name', 'Loja', '--earn-rate', '5'], '--earn-rate must be a decimal string'],
     [['merchants', 'change', unknown, '--name', 'Loja'], 'no merchant has this ID'],
-    [['orders', 'get', unknown], 'none of the orders has the ID or the external_id'],
+    [['orders', 'get', 'PED-0'], 'none of the orders has the ID or the external_id PED-0'],
+    [['orders', 'create', '--items', '[{"id":"x"}]', '--document', '1'], 'add --merchant <id>'],
     [['users', 'get', 'nobody@shop.example'], 'nobody@shop.example'],
-    [['wallets', 'get', 'Preço'], 'none of the wallets has this ID'],
+    [['wallets', 'get', 'Preço'], 'none of the wallets has the ID Preço'],
     [['grants', 'create', '--document', '52998224725', '--amount', '1.00'], 'add --merchant <id>'],
     [['grants', 'list', '--merchant', unknown], 'no merchant has this ID'],
     [['quotes', 'create', '--items', '[1'], '--items must be JSON, such as'],
     [['orders', 'list', '--format', 'xml'], 'Allowed choices are table, json, csv, csv-pt-BR'],
   ])('`%s` is an error on stderr with exit code 1', async (args, message) => {
     expect(await admin.refusal(...args)).toContain(message);
+  });
+
+  it('an error within a list names the option and the place in it', async () => {
+    const order = ['--merchant', shop.id, '--external-id', 'PED-0', '--document', '52998224725', '--total', '1.00'];
+    const error = await admin.refusal('orders', 'create', ...order, '--items', '[{"id":"x"}]');
+    expect(error).toContain('--items 0 price is required');
+    expect(await admin.refusal('customers', 'erase', '--merchant', shop.id, '--yes')).toBe(
+      'error: 2 members are not valid: --document is required\n',
+    );
   });
 
   it('all errors of a request are reported at once, each with its option', async () => {
@@ -104,6 +114,11 @@ describe('what a command finds', () => {
     expect(await admin.refusal('orders', 'get', id, '--merchant', other.id)).toContain('none of the orders');
   });
 
+  it('an order is found by an external_id that looks like an ID', async () => {
+    const { id } = await shop.create({ external_id: unknown });
+    expect(await admin.json('orders', 'get', unknown)).toMatchObject({ id });
+  });
+
   it('an external_id that several merchants have needs a merchant', async () => {
     const name = { external_id: 'PED-OF-BOTH' };
     const [own] = [await shop.create(name), await other.create(name)];
@@ -129,7 +144,9 @@ describe('what a command finds', () => {
     await Promise.all([shop.completed(), other.completed()]);
     const rows = await admin.list('orders', 'list', '--status', 'completed');
     for (const { id } of [shop, other])
-      expect(rows).toContainEqual(expect.objectContaining({ merchant_id: id, name: expect.stringContaining('Shop') }));
+      expect(rows).toContainEqual(
+        expect.objectContaining({ merchant_id: id, merchant_name: expect.stringContaining('Shop') }),
+      );
     expect(rows.map(({ merchant_id: id }) => id)).not.toContain(undefined);
     const own = await admin.list('orders', 'list', '--status', 'completed', '--merchant', shop.id);
     expect(own).toEqual((await shop.get<{ data: object[] }>('/orders?status=completed')).data);
@@ -203,6 +220,17 @@ describe('the output of a command', () => {
     expect(lines).toHaveLength(21);
     expect(lines[0]).toMatch(/^external_id +created_at +created_by +document +amount/);
     expect(lines[1]).toMatch(/ \d{4}-\d\d-\d\d \d\d:\d\d:\d\d-03:00 .* Olá\uFFFDvocê/);
+  });
+
+  it('a search and the feed are printed whole, too', async () => {
+    const [merchant, document] = [await aMerchant(service), aDocument()];
+    const names = Array.from({ length: 105 }, (_, at) => `PAGE-${at}`);
+    for (const external_id of names) await merchant.create({ external_id, document, total: '1.00' });
+    const found = await admin.list('orders', 'search', '--merchant', merchant.id, '--document', document);
+    expect(found.map(({ external_id }) => external_id).sort()).toEqual(names.sort());
+    await service.clock.sweep();
+    const events = await admin.list('events', 'list', '--merchant', merchant.id, '--after', '1');
+    expect(events.map(({ sequence }) => sequence)).toEqual(Array.from({ length: 104 }, (_, at) => at + 2));
   });
 
   it('a record is a table of its members and of each of its lists on a terminal', async () => {
@@ -455,7 +483,7 @@ describe('the audit log', () => {
       ],
       ...['earn_rate_ceiling', 'earn_rate_maximum', 'eligible_amount', 'eligible_total', 'external_id'],
       ...['grant_daily_maximum', 'grant_maximum', 'merchant_id', 'permissions', 'redeem', 'redeem_minimum'],
-      ...['redeem_minimum_total', 'redeem_share', 'redeem_share_ceiling', 'status', 'store', 'take', 'take_back'],
+      ...['redeem_minimum_total', 'redeem_share', 'redeem_share_ceiling', 'status', 'store', 'take'],
       ...['time_zone', 'total', 'types'],
     ]);
   });

@@ -235,7 +235,7 @@ describe('reports as CSV', () => {
     const days = ['--from', today, '--to', addDays(today, 1)];
     await aMerchant(service);
     for (const [format, heads] of [
-      ['csv', 'merchant_id,name,store,'],
+      ['csv', 'merchant_id,merchant_name,store,'],
       ['csv-pt-BR', 'lojista (ID);lojista;loja;'],
     ] as const) {
       const file = await admin.text('reports', 'ledger', ...days, '--by', 'store', '--format', format);

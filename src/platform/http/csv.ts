@@ -7,7 +7,7 @@ import { localTime } from '../values/time.js';
  */
 export const COLUMNS = {
   text: {
-    ...{ name: 'lojista', store: 'loja', in_store: 'na loja', by: 'quem', completed_by: 'concluído por' },
+    ...{ merchant_name: 'lojista', store: 'loja', in_store: 'na loja', by: 'quem', completed_by: 'concluído por' },
     ...{
       'by.name': 'quem',
       'source.store': 'loja que deve',
