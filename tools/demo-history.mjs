@@ -24,6 +24,8 @@ const { AppModule } = await built('app.module');
 const { AuthService } = await built('auth/auth.service');
 const { ApiUser } = await built('auth/api-user.entity');
 const { ApiUsersService } = await built('auth/api-users.service');
+const { UsersService } = await built('auth/users.service');
+const { OPERATOR } = await built('platform/values/caller');
 const { DebitsService } = await built('cashback/debits.service');
 const { FreezesService } = await built('cashback/freezes.service');
 const { WalletReadsService } = await built('cashback/wallet-reads.service');
@@ -197,7 +199,10 @@ const doing = {
   setPolicy: ({ policy, reason }) =>
     merchants.set(merchantId, { policy }, { by: callers[MARKETING]?.apiUserId, reason }),
   campaign: (campaign) => services.get(CampaignsService).create(merchantId, campaign, callers[MARKETING]?.apiUserId),
-  disable: (email) => apiUsers.setDisabled(email, true),
+  disable: async (email) => {
+    const { id } = await apiUsers.findByEmail(email);
+    return services.get(UsersService).edit({ merchantId, apiUserId: OPERATOR }, id, { disabled: true });
+  },
   listen: ({ path, ...more }) =>
     services.get(WebhookEndpointsService).create(merchantId, { url: `${DEAD_ADDRESS}${path}`, ...more }),
   sweep: () => sweep(),

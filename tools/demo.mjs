@@ -99,7 +99,7 @@ PORT=${port} npm run webhooks:listen
 
 The command line on this database (paste both):
 
-export NODE_ENV=development DATABASE_URL=${databaseUrl} JWT_SECRET=${jwtSecret}
+export NODE_ENV=development WEBHOOK_ALLOW_PRIVATE=true DATABASE_URL=${databaseUrl} JWT_SECRET=${jwtSecret}
 npm run admin -- --help
 `;
 }

@@ -1,10 +1,13 @@
 import { type DynamicModule, type INestApplicationContext, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
+import { type Merchant } from '../merchants/merchant.entity.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import { type Config, ConfigModule, loadProcessConfig } from '../platform/config/config.js';
 import { DatabaseServer } from '../platform/database/database-server.js';
 import { createLogger, NestLogger } from '../platform/observe/logger.js';
 import { DatabaseModule, PlatformModule } from '../platform/platform.module.js';
+import { UUID } from '../platform/values/ids.js';
+import { notFound } from '../platform/values/problem.js';
 import { ClockLocks } from '../sandbox/clock-locks.service.js';
 import { SandboxClockModule } from '../sandbox/sandbox.module.js';
 import { SCHEMA } from '../schema.js';
@@ -34,17 +37,36 @@ export async function withServices(work: (services: INestApplicationContext) => 
   }
 }
 
-/**
- * Returns the ID of the merchant that a command names; without one, of the only merchant.
- *
- * @throws Error; Problem not_found.
- */
-export async function merchantOf(services: INestApplicationContext, id: string | undefined): Promise<string> {
-  const merchants = services.get(MerchantsService);
-  if (id !== undefined) return (await merchants.get(id.toLowerCase())).id;
-  const [only, ...others] = await merchants.list();
-  if (only === undefined || others.length > 0) throw new Error('add --merchant <id>');
-  return only.id;
+/** Returns the ID of the merchant that a command names by its ID or its name. @throws Problem not_found; Error. */
+export async function merchantNamed(
+  services: INestApplicationContext,
+  named: string | undefined,
+): Promise<string | undefined> {
+  if (named === undefined || UUID.test(named.toLowerCase())) return named?.toLowerCase();
+  const found = (await services.get(MerchantsService).list()).filter(({ name }) => name === named);
+  if (found.length > 1) throw severalMerchants(found);
+  if (found[0] === undefined) throw notFound('no merchant has this ID or name');
+  return found[0].id;
+}
+
+/** Says which merchants there are to choose from. */
+export const severalMerchants = (all: readonly Merchant[]): Error =>
+  new Error(
+    all.length === 0
+      ? 'there is no merchant: create one'
+      : `which merchant? add --merchant <id>: ${all
+          .slice(0, 10)
+          .map(({ id, name }) => `${id} (${name})`)
+          .join(', ')}`,
+  );
+
+/** Returns the ID of the merchant that a command names; without one, of the only merchant. */
+export async function merchantOf(services: INestApplicationContext, named: string | undefined): Promise<string> {
+  const id = await merchantNamed(services, named);
+  if (id !== undefined) return id;
+  const all = await services.get(MerchantsService).list();
+  if (all.length !== 1) throw severalMerchants(all);
+  return all[0]!.id;
 }
 
 /**

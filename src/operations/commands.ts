@@ -255,19 +255,22 @@ function optionHelp({ schema, isRequired, in: place, at }: Member): string {
 }
 
 /** Returns the command of an example: with what is required or, if nothing is, with the first option. */
-export function exampleOf({ name, path, members, example, needsMerchant }: Operation): string {
+export function exampleOf({ name, path, members, example, needsMerchant, isIrreversible }: Operation): string {
   const values = example as Record<string, unknown>;
   const options = members.filter(({ in: place, at }) => /query|body/.test(place) && at[0] !== CONFIRM);
   const required = options.filter(({ isRequired }) => isRequired);
   const ofBody = options.filter((member) => member.in === 'body').slice(0, 1);
   const shown = (required.length > 0 ? required : ofBody).map((member): string => {
+    if (member.at[0] === PRIVATE) return `${flagOf(member)}-stdin`;
     const value = values[member.at[0]!] ?? member.schema.example ?? `<${placeholderOf(member)}>`;
     const isWords = Array.isArray(value) && value.every((one) => typeof one === 'string');
     const text = isWords ? value.join(',') : typeof value === 'string' ? value : JSON.stringify(value);
-    return `${flagOf(member)} ${/^[\w.,:/@+-]+$/.test(text) ? text : `'${text}'`}`;
+    return `${flagOf(member)} ${/^[\w.,:/@+<>-]+$/.test(text) ? text : `'${text}'`}`;
   });
   const found = argumentsOf(path).map(({ word }) => `<${word}>`);
-  return [...name, ...(needsMerchant && found.length === 0 ? ['--merchant <id>'] : []), ...found, ...shown].join(' ');
+  const merchant = needsMerchant && found.length === 0 ? ['--merchant <id>'] : [];
+  const input = required.some(({ at }) => at[0] === PRIVATE) ? ['< document.txt'] : [];
+  return [...name, ...merchant, ...found, ...shown, ...(isIrreversible ? ['--yes'] : []), ...input].join(' ');
 }
 
 /** Returns what an error says of a member, by its option. Undefined for a member without one. */

@@ -25,6 +25,7 @@ const LOG_INTERVAL_MS = 5000;
 export interface ImportSummary {
   lines: number;
   granted?: number;
+  granted_amount?: string;
   /** Of a dry run: what would be granted. */
   would_grant?: number;
   would_grant_amount?: string;
@@ -43,7 +44,7 @@ interface Import {
  * Grants the credits of a CSV file. Prints one JSON line for each bad line, and the progress on stderr. A second run of
  * the same file finds the grants of the first one.
  *
- * @returns the counts and, of a dry run, the sum of what would be granted.
+ * @returns the counts, and the sum of what was granted.
  */
 export async function importCredits(services: INestApplicationContext, given: Import): Promise<ImportSummary> {
   const before = await stat(given.file);
@@ -174,8 +175,11 @@ class ImportReport {
 
   get summary(): ImportSummary {
     const { lines, granted, existing, bad } = this.#counts;
-    const would = { would_grant: granted, would_grant_amount: formatMoney(this.#grantedCents) };
-    return { lines, ...(this.isDryRun ? would : { granted }), existing, bad };
+    const amount = formatMoney(this.#grantedCents);
+    const sums = this.isDryRun
+      ? { would_grant: granted, would_grant_amount: amount }
+      : { granted, granted_amount: amount };
+    return { lines, ...sums, existing, bad };
   }
 
   isGrant(line: GrantLine | { number: number; errors: string[] }): line is GrantLine {

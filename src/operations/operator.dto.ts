@@ -73,7 +73,7 @@ export class EditUserDto extends PartialType(PickType(CreateUserDto, ['name'])) 
 
 /** How much of a record to show. */
 export class RowsDto {
-  /** The maximum number of rows of each list, 1 to 10,000. Default: 100. */
+  /** The maximum number of rows of each list that is shown, 1 to 10,000. Default: 100. */
   @IsOptional()
   @IsQueryInteger(1, 10_000)
   readonly limit?: number;

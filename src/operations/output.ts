@@ -61,7 +61,11 @@ function printTable(rows: readonly Row[], timeZone: string | undefined, chosen?:
   const isNamed = columns.some((column) => column === 'external_id' || column === 'email');
   const isShown = (column: string): boolean => {
     const cells = lines.map((line) => cellOf(line[column])).filter((cell) => cell !== '');
-    const isKey = column === 'merchant_id' || column === 'wallet_id' || (column === 'id' && !isNamed);
+    const isKey =
+      column === 'merchant_id' ||
+      column === 'wallet_id' ||
+      column.startsWith('details.') ||
+      (column === 'id' && !isNamed);
     return cells.length > 0 && (isKey || column.endsWith('external_id') || !cells.every((cell) => UUID.test(cell)));
   };
   for (const line of tableOf(columns.filter(isShown), lines)) console.log(line);

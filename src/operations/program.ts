@@ -89,7 +89,8 @@ function prepare(command: Command): void {
 }
 
 function commandOf(operation: Operation): Command {
-  const command = new Command(operation.name[1]).summary(lowerFirst(operation.summary));
+  // A suggestion could be another rule than the one that was meant.
+  const command = new Command(operation.name[1]).summary(lowerFirst(operation.summary)).showSuggestionAfterError(false);
   command.description(`${operation.summary}. ${operation.description}`);
   if (operation.needsMerchant) command.option('--merchant <id>', merchantHelp(operation));
   addMembers(command, operation);

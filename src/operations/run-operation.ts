@@ -2,7 +2,8 @@ import { type INestApplicationContext } from '@nestjs/common';
 import { type Merchant } from '../merchants/merchant.entity.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import { withTotal } from '../platform/http/csv.js';
-import { changing, withServices } from './application.js';
+import { isCalendarDay, startOfDay } from '../platform/values/time.js';
+import { changing, merchantNamed, severalMerchants, withServices } from './application.js';
 import { isOfAll, type Member, type Operation } from './commands.js';
 import { Lookups } from './lookups.service.js';
 import { type Answer, OperatorClient, type OperatorRequest } from './operator-client.js';
@@ -34,15 +35,17 @@ async function perform(
   operation: Operation,
   { request, format }: Asked,
 ): Promise<void> {
-  const given = request.merchantId?.toLowerCase();
-  const found = await services.get(Lookups).find(operation.path, request.params, given);
+  const named = await merchantNamed(services, request.merchantId);
+  const found = await services.get(Lookups).find(operation.path, request.params, named);
   const merchants = await merchantsOf(services, operation, found.merchantId);
   let isContinued = false;
   for (const merchant of merchants) {
-    const asked = { ...request, params: found.params, merchantId: merchant?.id };
-    const answer = await call(services, operation, asked);
     const timeZone = merchant && (await services.get(MerchantsService).timeZoneOf(merchant.id));
+    const given = { ...request, params: found.params, merchantId: merchant?.id };
+    const asked = timeZone === undefined ? given : inTimeZone(operation, given, timeZone);
+    const answer = await call(services, operation, asked);
     if (answer.replayed) console.error('note: it was so before: nothing changed');
+    if (isOfNobody(answer.result)) console.error('note: no customer of the merchant has this document');
     if (isRows(answer.result)) {
       const named = merchant && merchants.length > 1 ? { merchant_id: merchant.id, merchant_name: merchant.name } : {};
       const pages: Pages = { request: asked, format, answer, timeZone, named, isContinued };
@@ -61,8 +64,29 @@ async function merchantsOf(
   if (!operation.needsMerchant) return [undefined];
   if (id !== undefined) return [await merchants.get(id)];
   const all = await merchants.list();
-  if (all.length === 0 || (all.length > 1 && !isOfAll(operation))) throw new Error('add --merchant <id>');
+  if (all.length === 0 || (all.length > 1 && !isOfAll(operation))) throw severalMerchants(all);
   return all;
+}
+
+/** A customer that the merchant does not know has an empty answer. */
+const isOfNobody = (result: unknown): boolean =>
+  typeof result === 'object' &&
+  result !== null &&
+  (('id' in result && result.id === null) || ('pseudonym' in result && result.pseudonym === null));
+
+const DAY = /^\d{4}-\d\d-\d\d$/;
+
+/** A day in place of an instant is its beginning in the merchant's time zone. */
+function inTimeZone({ members }: Operation, request: OperatorRequest, timeZone: string): OperatorRequest {
+  const instants = members.filter(({ schema, at }) => schema.format === 'date-time' && at.length === 1);
+  const read = (values: object): object =>
+    Object.fromEntries(
+      Object.entries(values).map(([name, value]: [string, unknown]) => {
+        const isDay = instants.some(({ at }) => at[0] === name) && DAY.test(String(value)) && isCalendarDay(value);
+        return [name, isDay ? startOfDay(String(value), timeZone).toISOString() : value];
+      }),
+    );
+  return { ...request, query: read(request.query) as Record<string, string>, body: read(request.body) };
 }
 
 const isRows = (result: unknown): result is Rows =>
@@ -76,9 +100,12 @@ async function call(
 ): Promise<Answer> {
   const client = services.get(OperatorClient);
   if (!operation.isChange) return client.call(operation.id, request);
-  return changing(services, operation.name.join(' '), detailsOf(operation, request), async () => {
+  // What is refused can have anything anywhere, also what is personal.
+  const { params, merchantId: merchant_id } = request;
+  return changing(services, operation.name.join(' '), { merchant_id, ...params }, async () => {
     const result = await client.call(operation.id, request);
-    return { result, changed: { ...idsOf(result.result), ...(result.replayed && { replayed: true }) } };
+    const changed = { ...detailsOf(operation, request), ...idsOf(result.result) };
+    return { result, changed: { ...changed, ...(result.replayed && { replayed: true }) } };
   });
 }
 

@@ -62,11 +62,13 @@ describe('errors of the command line', () => {
     [['merchants', 'create', '--name', 'Loja', '--earn-rate', '5'], '--earn-rate must be a decimal string'],
     [['merchants', 'change', unknown, '--name', 'Loja'], 'no merchant has this ID'],
     [['orders', 'get', 'PED-0'], 'none of the orders has the ID or the external_id PED-0'],
-    [['orders', 'create', '--items', '[{"id":"x"}]', '--document', '1'], 'add --merchant <id>'],
+    [['orders', 'create', '--items', '[{"id":"x"}]', '--document', '1'], 'which merchant? add --merchant <id>: '],
     [['users', 'get', 'nobody@shop.example'], 'nobody@shop.example'],
     [['wallets', 'get', 'Preço'], 'none of the wallets has the ID Preço'],
-    [['grants', 'create', '--document', '52998224725', '--amount', '1.00'], 'add --merchant <id>'],
+    [['grants', 'create', '--document', '52998224725', '--amount', '1.00'], 'which merchant? add --merchant <id>: '],
     [['grants', 'list', '--merchant', unknown], 'no merchant has this ID'],
+    [['grants', 'list', '--merchant', 'Nobody'], 'no merchant has this ID or name'],
+    [['policy', 'change', '--grant-maximum', '300'], "unknown option '--grant-maximum'"],
     [['quotes', 'create', '--items', '[1'], '--items must be JSON, such as'],
     [['orders', 'list', '--format', 'xml'], 'Allowed choices are table, json, csv, csv-pt-BR'],
   ])('`%s` is an error on stderr with exit code 1', async (args, message) => {
@@ -140,6 +142,20 @@ describe('what a command finds', () => {
     expect(await admin.text('campaigns', 'delete', 'Feira', '--yes')).toBe('');
   });
 
+  it('a merchant is found by its name, and a day in place of an instant begins at the merchant', async () => {
+    const { id } = await admin.json('merchants', 'create', '--name', 'Loja Manaus', '--time-zone', 'America/Manaus');
+    const find = ['wallets', 'find', '--merchant', 'Loja Manaus', '--document', aDocument()];
+    expect(await admin.run(...find)).toMatchObject({
+      code: 0,
+      stderr: 'note: no customer of the merchant has this document\n',
+    });
+    const days = ['--created-from', '2026-11-01', '--created-to', '2026-11-02'];
+    expect(await admin.list('orders', 'list', '--merchant', id, ...days)).toEqual([]);
+    expect(await admin.refusal('orders', 'list', '--merchant', id, '--created-from', '2026-11-31')).toContain(
+      '--created-from must be an instant',
+    );
+  });
+
   it('lists and reports without a merchant are of all merchants, and their rows say which', async () => {
     await Promise.all([shop.completed(), other.completed()]);
     const rows = await admin.list('orders', 'list', '--status', 'completed');
@@ -157,7 +173,11 @@ describe('options of a command', () => {
   it('lists, `all`, null, objects within objects and JSON reach the operation', async () => {
     const rules = ['--rules.earn-rate', '0.15', '--rules.earn-maximum', 'null'];
     const days = ['--from', '2098-11-27', '--through', '2098-11-29'];
-    const made = await admin.json('campaigns', 'create', '--merchant', shop.id, '--name', 'Sexta', ...days, ...rules);
+    const create = ['campaigns', 'create', '--merchant', shop.id, '--name', 'Sexta', ...days];
+    expect(await admin.refusal(...create)).toContain('rules is required');
+    const withoutRules = { name: 'Sexta', from: '2098-11-27', through: '2098-11-29' };
+    expectProblem(await shop.client.post('/campaigns', withoutRules), 400, 'validation_failed');
+    const made = await admin.json(...create, ...rules);
     expect(made).toMatchObject({ rules: { earn_rate: '0.15', earn_maximum: null }, created_by: { name: 'operator' } });
     const email = 'everything@shop.example';
     const user = ['--merchant', shop.id, '--name', 'Tudo', '--email', email, '--permissions', 'all'];
@@ -449,8 +469,11 @@ describe('the audit log', () => {
       ...{ outcome: 'done', started_at: expect.any(String), finished_at: expect.any(String) },
       details: { merchant_id: shop.id, external_id: 'SORRY-9', amount: '1.00', id, wallet_id },
     });
-    await admin.refusal('grants', 'create', ...of.slice(0, -1), '2.00');
-    expect(await latest()).toMatchObject({ command: 'grants create', outcome: 'failed', details: { amount: '2.00' } });
+    // What is refused may have a document in another place.
+    await admin.refusal('grants', 'create', ...of.slice(0, -1), document);
+    expect(await latest()).toMatchObject({
+      ...{ command: 'grants create', outcome: 'failed', details: { merchant_id: shop.id } },
+    });
     expect(JSON.stringify(await rowsOf(service, 'SELECT * FROM audit_log'))).not.toContain(document);
   });
 

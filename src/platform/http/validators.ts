@@ -5,6 +5,7 @@ import {
   ArrayMinSize,
   ArrayNotEmpty,
   IsArray,
+  IsDefined,
   IsIn,
   IsInt,
   IsOptional,
@@ -108,6 +109,7 @@ export function IsDocument(): PropertyDecorator {
 /** An object. It is converted to a DTO before validation. */
 export function IsObjectOf(type: () => Type<object>): PropertyDecorator {
   return applyDecorators(
+    IsDefined({ message: 'is required' }),
     ValidateNested({ message: 'must be an object' }),
     Converted((value, place) => (isObject(value) ? toDto(type(), value, place) : '')),
     ApiProperty({ type: () => type() }),
