@@ -319,13 +319,6 @@ describe('the credits of all customers', () => {
       await rowsOf(service, 'DELETE FROM cashback_credits WHERE merchant_id = ? AND amount_cents = 100', [shop.id]);
     });
 
-    it('GET /credits has the pseudonym of an erased customer, and no reason', async () => {
-      const shop = await aMerchant(service);
-      const { document } = await shop.grant({ reason: 'For Ana' });
-      const { pseudonym } = await shop.erase(document);
-      expect((await list(shop)).data).toMatchObject([{ document: pseudonym, source: { type: 'grant', reason: null } }]);
-    });
-
     it.each([
       ['limit', 'limit=0'],
       ['expires_from', 'expires_from=2026-11-20T00:00:00Z'],

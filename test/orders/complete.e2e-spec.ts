@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
-import { atOnce, sameAtOnce } from '../support/client.js';
 import { eventsOf } from '../support/events.js';
-import { changesAmong, expectInvariants, expectProblem, pointersOf } from '../support/expectations.js';
+import { expectInvariants, expectProblem } from '../support/expectations.js';
 import { aDocument, aMerchant, anOrder, aUser } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
 import { aCart, oneAtOnce, type Order, type Refund } from '../support/shop.js';
@@ -54,79 +53,6 @@ describe('POST /orders/{id}/complete', () => {
     });
     expect(await merchant.movements(order.document)).toEqual(['grant 80.00', 'redeem -20.00', 'earn 6.50']);
   });
-
-  it('POST /orders/{id}/complete can hold and redeem cashback in one step', async () => {
-    const order = await merchant.orderWith('80.00');
-    const { status, body } = await merchant.complete(order, { redeem: '20.00' }).answer;
-    expect({ status, redeemed: body.cashback.to_redeem.redeemed }).toEqual({ status: 200, redeemed: '20.00' });
-    expect(await merchant.wallet(order.document)).toMatchObject({
-      available: '60.00',
-      held: '0.00',
-      pending: '6.50',
-    });
-  });
-
-  it('POST /orders/{id}/complete earns no cashback and creates no credit for an order paid entirely with cashback', async () => {
-    const shop = await aMerchant(service, { redeemShareBps: 10_000 });
-    const document = await shop.customerWith('150.00');
-    const order = await shop.completed({ document }, { redeem: '150.00' });
-    expect(order.cashback).toMatchObject({ to_redeem: { redeemed: '150.00' }, to_receive: { amount: '0.00' } });
-    expect(await shop.movements(document)).toEqual(['grant 150.00', 'redeem -150.00']);
-  });
-});
-
-describe('a repeated POST /orders/{id}/complete', () => {
-  it('a repeated POST /orders/{id}/complete returns the same order, moves no cashback, and says that it is a repetition', async () => {
-    const order = await merchant.orderWith('80.00');
-    const request = { redeem: '20.00', payment_methods: [{ id: 'pix', amount: '130.00' }] };
-    const body = await merchant.complete(order, request).changed();
-    for (const again of [
-      request,
-      undefined,
-      {},
-      { redeem: '20' },
-      { redeem: null, payment_methods: null },
-      { payment_methods: [{ id: 'pix', amount: '130' }] },
-    ]) {
-      expect(await merchant.complete(order, again).replayed()).toEqual(body);
-    }
-    expect(await merchant.wallet(order.document)).toMatchObject({
-      available: '60.00',
-      pending: body.cashback.to_receive.amount,
-    });
-  });
-
-  it('a repeated POST /orders/{id}/complete returns 409 with a pointer to each value that differs', async () => {
-    const order = await merchant.orderWith('80.00');
-    const body = await merchant.complete(order, { redeem: '20.00' });
-    const problem = await merchant
-      .complete(order, { redeem: '20.01', payment_methods: [{ id: 'pix', amount: '150.00' }] })
-      .refused(409, 'invalid_transition', {
-        current_status: 'completed',
-        allowed: ['partially_refunded', 'refunded'],
-        operations: ['refund'],
-      });
-    expect(pointersOf(problem)).toEqual(['/payment_methods/0/id', '/redeem']);
-    // A completion request has no external_id.
-    expect(JSON.stringify(problem.errors)).not.toContain('external_id');
-    expect(await merchant.order(order)).toEqual(body);
-  });
-
-  it('25 concurrent POST /orders/{id}/complete requests earn and redeem once', async () => {
-    const order = await merchant.orderWith('80.00');
-    await sameAtOnce(25, () => merchant.complete(order, { redeem: '20.00' }));
-    expect(await merchant.movements(order.document)).toEqual(['grant 80.00', 'redeem -20.00', 'earn 6.50']);
-  });
-
-  it('only one of 25 concurrent POST /orders/{id}/complete requests with different values succeeds', async () => {
-    const order = await merchant.orderWith('80.00');
-    const answers = await atOnce(25, (index) => merchant.complete(order, { redeem: `${index + 1}.00` }).answer);
-    const [won, ...others] = answers.filter(({ status }) => status === 200);
-    expect(others).toEqual([]);
-    for (const answer of answers.filter(({ status }) => status !== 200))
-      expectProblem(answer, 409, 'invalid_transition');
-    expect(await merchant.order(order)).toEqual(won?.body);
-  });
 });
 
 describe('POST /orders/{id}/complete errors', () => {
@@ -174,21 +100,6 @@ describe('POST /orders/{id}/complete errors', () => {
     expect(body).toMatchObject({ amount_to_pay: '130.00', payment_methods: [{ id: 'pix', amount: '150.00' }] });
   });
 
-  it('POST /orders/{id}/complete names the redemption first when it is above the maximum and the payments are too high', async () => {
-    const order = await merchant.orderWith('80.00');
-    const request = { redeem: '75.01', payment_methods: [{ id: 'pix', amount: '150.00' }] };
-    await merchant.complete(order, request).refused(422, 'redemption_exceeds_maximum');
-  });
-
-  it('POST /orders/{id}/complete returns 404 for an order of another merchant', async () => {
-    const other = await aMerchant(service);
-    const order = await merchant.create();
-    await other.complete(order).refused(404, 'not_found');
-    const completed = await merchant.completed();
-    await other.complete(completed).refused(404, 'not_found');
-    expect((await merchant.order(order)).status).toBe('pending');
-  });
-
   it('POST /orders/{id}/complete returns 400 with every validation error at once', async () => {
     const order = await merchant.create();
     await merchant
@@ -229,15 +140,6 @@ describe('POST /orders/{id}/cancel', () => {
     expect(await merchant.order(order)).toEqual(body);
   });
 
-  it('a repeated POST /orders/{id}/cancel returns the same order, moves no cashback, and says that it is a repetition', async () => {
-    const order = await merchant.orderThatHolds('20.00');
-    const body = await merchant.cancel(order).changed();
-    await service.clock.advance({ minutes: 5 });
-    expect(await merchant.cancel(order).replayed()).toEqual(body);
-    expect(await merchant.cancel(order, { body: { reason: 'Out of stock' } }).replayed()).toEqual(body);
-    expect(await merchant.movements(order.document)).toEqual(['grant 80.00']);
-  });
-
   it('POST /orders/{id}/cancel succeeds for an expired order', async () => {
     const order = await merchant.orderThatHolds('20.00');
     await service.clock.advance({ minutes: 30 });
@@ -246,20 +148,6 @@ describe('POST /orders/{id}/cancel', () => {
     expect(body).toMatchObject({ status: 'cancelled' });
     expect(await merchant.cancel(order).replayed()).toEqual(body);
     expect(await merchant.wallet(order.document)).toMatchObject({ available: '80.00', held: '0.00' });
-  });
-
-  it('POST /orders/{id}/cancel returns 404 for an order of another merchant', async () => {
-    const order = await merchant.orderThatHolds('20.00');
-    const other = await aMerchant(service);
-    await other.cancel(order).refused(404, 'not_found');
-    expect(await merchant.order(order)).toEqual(order);
-  });
-
-  it('25 concurrent POST /orders/{id}/cancel requests release the hold once', async () => {
-    const order = await merchant.orderThatHolds('20.00');
-    await sameAtOnce(25, () => merchant.cancel(order));
-    expect(await merchant.wallet(order.document)).toMatchObject({ available: '80.00', held: '0.00' });
-    expect(await merchant.movements(order.document)).toEqual(['grant 80.00']);
   });
 });
 
@@ -298,23 +186,6 @@ describe('POST /orders with complete', () => {
       ...{ status: 'completed', cashback: { to_redeem: { redeemed: '0.00' }, to_receive: { amount: '7.50' } } },
     });
     expect(await merchant.sell({ document }, null)).toMatchObject({ status: 'pending', version: 1 });
-  });
-
-  it('a repeated sale returns the completed order, and with other values of the completion 409', async () => {
-    const document = await merchant.customerWith('30.00');
-    const body = anOrder({ document, complete: { redeem: '20.00' } });
-    const sold = await merchant.create(body);
-    expect(await merchant.create(body).replayed()).toEqual(sold);
-    expect(await merchant.create({ ...body, complete: {} }).replayed()).toEqual(sold);
-    expect(await merchant.create({ ...body, complete: undefined }).replayed()).toEqual(sold);
-    const refused = await merchant
-      .create({ ...body, complete: { redeem: '10.00' } })
-      .refused(409, 'invalid_transition', ['/complete/redeem']);
-    expect(refused.current_status).toBe('completed');
-    await merchant
-      .create({ ...body, total: '151.00', complete: { redeem: '20.00' } })
-      .refused(409, 'external_id_conflict', ['/total']);
-    expect((await merchant.wallet(document)).available).toBe('10.00');
   });
 
   it('a sale of an order that was amended since returns 409, because it would complete something else', async () => {
@@ -384,16 +255,6 @@ describe('POST /orders with complete', () => {
     const [own, others] = [await merchant.create(body).changed(), await other.create(body).changed()];
     expect(own.id).not.toBe(others.id);
     expect((await other.wallet(body.document)).pending).toBe('7.50');
-  });
-
-  it('of equal sales at the same time one sells, and all return the same order', async () => {
-    const document = await merchant.customerWith('30.00');
-    const body = anOrder({ document, complete: { redeem: '20.00' } });
-    const answers = await atOnce(12, () => merchant.create(body).answer);
-    expect(changesAmong(answers)).toBe(1);
-    expect(new Set(answers.map(({ body: { id } }) => id)).size).toBe(1);
-    expect(answers.map(({ status }) => status)).toEqual(Array(12).fill(201));
-    expect(await merchant.wallet(document)).toMatchObject({ available: '10.00', pending: '6.50' });
   });
 
   it('of sales at the same time that together redeem too much, some are refused, and no order is left of those', async () => {

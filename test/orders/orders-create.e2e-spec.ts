@@ -1,11 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { formatMoney, parseMoney } from '../../src/platform/values/money.js';
 import { atOnce } from '../support/client.js';
 import { eventsOf } from '../support/events.js';
 import { expectInvariants } from '../support/expectations.js';
 import { aDocument, aMerchant, anOrder } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
-import { EXAMPLE_RATES, QUOTE_EXAMPLES } from '../support/quote-examples.js';
 import { aCart, type Members } from '../support/shop.js';
 import { useService } from '../support/use-service.js';
 import { type Row, rowsOf, startOfDayAfter } from '../support/wallets.js';
@@ -88,53 +86,6 @@ describe('POST /orders', () => {
 });
 
 describe('the cashback of an order', () => {
-  it.each(QUOTE_EXAMPLES)(
-    'an order of $T (eligible: $E) paid by $methods, with $R redeemed and a balance of $B, has a maximum of $maximum ($limitedBy) and receives $receive',
-    async ({ T: total, E, methods: payment_methods, R: redeem, B: balance, policy, maximum, limitedBy, receive }) => {
-      const document = aDocument();
-      const shop = await aMerchant(service, { earnRatesByPaymentMethod: EXAMPLE_RATES, ...policy });
-      if (balance !== '0.00') await shop.credit(document, balance);
-      const eligible = E === undefined ? {} : { eligible_total: E };
-      let order = await shop.create({ document, total, payment_methods, ...eligible });
-      if (redeem !== '0.00') order = await shop.hold(order, redeem);
-      expect(order.cashback.to_redeem).toMatchObject({ maximum, limited_by: limitedBy, held: redeem });
-      expect(order.cashback.to_receive.amount).toBe(receive);
-      const toPay = formatMoney(parseMoney(total) - parseMoney(redeem));
-      expect(order).toMatchObject({ eligible_total: E ?? total, amount_to_pay: toPay });
-
-      const { status, body } = await shop.complete(order).answer;
-      expect({ status, amount: body.cashback.to_receive.amount }).toEqual({ status: 200, amount: receive });
-      expect(body.amount_to_pay).toBe(toPay);
-      expect((await shop.wallet(document)).pending).toBe(receive);
-    },
-  );
-
-  it('POST /orders returns the rate of each payment method, ignoring ASCII case', async () => {
-    const shop = await aMerchant(service, { earnRatesByPaymentMethod: { pix: 725, Boleto: 0 } });
-    const ids = ['PIX', 'boleto', 'credit_card'];
-    const order = await shop.create({ payment_methods: ids.map((id) => ({ id, amount: '50.00' })) });
-    expect(order.payment_methods.map(({ earn_rate }) => earn_rate)).toEqual(['0.0725', '0.00', '0.05']);
-    expect(order.cashback.to_receive.amount).toBe('6.12');
-  });
-
-  it('cashback can be redeemed when the total equals redeemMinimumTotal but not below it', async () => {
-    const document = aDocument();
-    const shop = await aMerchant(service, { redeemMinimumTotalCents: 5000 });
-    await shop.credit(document, '10.00');
-    const under = await shop.create({ document, total: '49.99' });
-    const at = await shop.create({ document, total: '50.00' });
-    expect(under.cashback.to_redeem).toMatchObject({ maximum: '0.00', limited_by: 'minimum_total' });
-    expect(at.cashback.to_redeem).toMatchObject({ maximum: '10.00', limited_by: 'balance' });
-    await shop.hold(under, '0.01').refused(422, 'redemption_exceeds_maximum');
-  });
-
-  it('a payment method named like a JavaScript object property earns the default rate', async () => {
-    for (const id of ['constructor', '__proto__', 'toString']) {
-      const order = await merchant.create({ payment_methods: [{ id, amount: '150.00' }] });
-      expect(order.cashback.to_receive.amount).toBe('7.50');
-    }
-  });
-
   it('an order keeps its quoted cashback rules when the merchant changes its policy', async () => {
     const document = aDocument();
     const shop = await aMerchant(service);

@@ -285,18 +285,6 @@ describe('the currency in a request', () => {
       expect(pointersOf(amended)).toEqual(['/currency']);
     },
   );
-
-  it('a repeated POST /orders and a repeated PUT /orders/{id} are replayed with and without a currency', async () => {
-    for (const first of [{}, { currency: 'BRL' }]) {
-      const body = anOrder();
-      const order = await merchant.create({ ...body, ...first }).changed();
-      for (const again of [{}, { currency: 'BRL' }, { currency: null }])
-        expect(await merchant.create({ ...body, ...again }).replayed()).toEqual(order);
-      const amended = await merchant.amend(order, { ...cart, ...first }).changed();
-      for (const again of [{}, { currency: 'BRL' }, { currency: null }])
-        expect(await merchant.amend(order, { ...cart, ...again }).replayed()).toEqual(amended);
-    }
-  });
 });
 
 describe('the items of an order', () => {
@@ -329,21 +317,6 @@ describe('the payment methods in the request', () => {
   });
 
   const NONE = [undefined, null, []];
-
-  it.each(NONE)(
-    'POST /orders accepts %j as no payment methods, and replays the others as the same',
-    async (methods) => {
-      const body = anOrder({ payment_methods: methods });
-      const order = await expectCreated(body);
-      expect(order.payment_methods).toEqual([]);
-      expect(order.cashback.to_receive.amount).toBe('7.50');
-      for (const same of NONE)
-        expect(await merchant.create({ ...body, payment_methods: same }).replayed()).toEqual(order);
-      await merchant
-        .create({ ...body, payment_methods: [aMethod()] })
-        .refused(409, 'external_id_conflict', ['/payment_methods']);
-    },
-  );
 
   it('PUT /orders/{id} without payment methods, with null and with an empty list removes them', async () => {
     for (const payment_methods of NONE) {

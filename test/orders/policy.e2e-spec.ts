@@ -29,57 +29,8 @@ describe('what orders earn and refunds take back', () => {
     cashback.to_receive.amount,
     cashback.to_receive.limited_by,
   ];
-  /** Creates an order of a customer with a balance. */
-  const orderOf = async (balance: string, total: string, members: Members = {}): Promise<Order> =>
-    shop.create(ofTotal(total, { document: await shop.customerWith(balance), ...members }));
-
-  describe('redeem_minimum', () => {
-    beforeEach(() => withPolicy({ redeemMinimumCents: 500 }));
-
-    it('less than the least that can be redeemed at once is refused, and nothing is allowed', async () => {
-      const order = await orderOf('80.00', '150.00');
-      const refusal = [422, 'redemption_below_minimum', { minimum: '5.00' }] as const;
-      await shop.hold(order, '4.99').refused(...refusal);
-      await shop.complete(order, { redeem: '0.01' }).refused(...refusal);
-      await shop.quote({ ...ofTotal('150.00'), document: order.document, redeem: '4.99' }).refused(...refusal);
-      expect(await shop.hold(order, '5.00')).toMatchObject({ amount_to_pay: '145.00' });
-      expect(await shop.hold(order, '0.00')).toMatchObject({ amount_to_pay: '150.00' });
-      expect(await shop.complete(order)).toMatchObject({ status: 'completed' });
-    });
-
-    it('an expired order whose balance is below the minimum now is late, not wrong', async () => {
-      const order = await shop.hold(await orderOf('20.00', '150.00'), '20.00');
-      await service.clock.advance({ minutes: 31 });
-      const other = await shop.create(ofTotal('150.00', { document: order.document }));
-      await shop.complete(other, { redeem: '17.00' });
-      await shop.complete(order, { redeem: '20.00' }).refused(409, 'redemption_no_longer_available', {
-        maximum: '0.00',
-        limited_by: 'redeem_minimum',
-      });
-      expect(await shop.complete(order, { redeem: '0.00' })).toMatchObject({ status: 'completed' });
-    });
-  });
-
   describe('earn_amount', () => {
     beforeEach(() => withPolicy({ earnRateMaximumBps: 1_000, earnMaximumCents: 5_000 }));
-
-    it('earn_amount is at most the share of the eligible total, in orders, amendments and quotes', async () => {
-      const refusal = [422, 'earn_amount_exceeds_maximum', { maximum: '8.00' }] as const;
-      const body = ofTotal('100.00', { eligible_total: '80.00', earn_amount: '8.01' });
-      await shop.create(body).refused(...refusal);
-      await shop.quote(body).refused(...refusal);
-      const order = await shop.create({ ...body, earn_amount: '8.00' });
-      const cart = { eligible_total: '80.00', payment_methods: [] };
-      await shop.amend(order, aCart('100.00', { ...cart, earn_amount: '8.01' })).refused(...refusal);
-      expect(toReceive(await shop.amend(order, aCart('100.00', { ...cart, earn_amount: '0.00' })))).toEqual([
-        '0.00',
-        null,
-      ]);
-      expect(toReceive((await shop.quote({ ...body, earn_amount: '7.77' })) as unknown as Order)).toEqual([
-        '7.77',
-        null,
-      ]);
-    });
 
     it('a policy without earn_rate_maximum refuses earn_amount', async () => {
       await withPolicy({});
@@ -106,49 +57,6 @@ describe('what orders earn and refunds take back', () => {
 
     it.each(['-1.00', '1,00', 5, '', [], '1.001'])('earn_amount %j is refused', async (earn_amount) => {
       await shop.create({ earn_amount }).refused(400, 'validation_failed', ['/earn_amount']);
-    });
-  });
-
-  describe('take_back', () => {
-    /** A TV of 200.00 at 1 %, and clothes of 100.00 at 5 %. */
-    const tvAndClothes = async (): Promise<Order> => {
-      await withPolicy({ earnRateMaximumBps: 500, releaseDays: 0 });
-      return shop.completed(ofTotal('300.00', { earn_amount: '7.00' }));
-    };
-
-    it('take_back is bounded: the customer keeps at most the highest share of what is not returned, and in the end nothing', async () => {
-      const order = await tvAndClothes();
-      const bounds = (minimum: string) => [422, 'refund_exceeds_total', { minimum, maximum: '7.00' }] as const;
-      await shop.refund(order, '200.00', { take_back: '1.99' }).refused(...bounds('2.00'));
-      await shop.refund(order, '200.00', { take_back: '7.01' }).refused(...bounds('2.00'));
-      await shop.refund(order, '300.00', { take_back: '6.99' }).refused(...bounds('7.00'));
-      const refused = await shop.refund(order, '300.00', { take_back: '0.00' }).refused(...bounds('7.00'));
-      expect(refused.errors).toEqual([{ pointer: '/take_back', detail: 'must be 7.00' }]);
-      expect(await shop.refund(order, '300.00', { take_back: '7.00' })).toMatchObject({ cashback_taken_back: '7.00' });
-    });
-
-    it('without earn_rate_maximum, take_back can only be more than by default', async () => {
-      await withPolicy({ releaseDays: 0 });
-      const order = await shop.completed(ofTotal('100.00'));
-      await shop
-        .refund(order, '50.00', { take_back: '2.49' })
-        .refused(422, 'refund_exceeds_total', { minimum: '2.50' });
-      expect(await shop.refund(order, '50.00', { take_back: '4.00' })).toMatchObject({ cashback_taken_back: '4.00' });
-      expect(await shop.refund(order, '50.00')).toMatchObject({ cashback_taken_back: '1.00' });
-    });
-
-    it('a repeated refund compares take_back by its meaning', async () => {
-      const order = await tvAndClothes();
-      const asked = { external_id: 'DEV-1', take_back: '2.00' };
-      await shop.refund(order, '200.00', asked);
-      await shop.refund(order, '200.00', { ...asked, take_back: '2' }).replayed();
-      for (const take_back of ['2.01', undefined])
-        await shop
-          .refund(order, '200.00', { ...asked, take_back })
-          .refused(409, 'external_id_conflict', ['/take_back']);
-      const usual = { external_id: 'DEV-2' };
-      await shop.refund(order, '10.00', usual);
-      await shop.refund(order, '10.00', { ...usual, take_back: '0.50' }).replayed();
     });
   });
 

@@ -25,14 +25,6 @@ describe('PUT /orders/{id}/redemption', () => {
     expect(await merchant.order(order)).toEqual(body);
   });
 
-  it('a repeated PUT /orders/{id}/redemption moves no cashback, and says that it is a repetition', async () => {
-    const order = await merchant.orderWith('80.00');
-    const first = await merchant.hold(order, '20.00').changed();
-    for (const amount of ['20.00', '20', '20.0']) expect(await merchant.hold(order, amount).replayed()).toEqual(first);
-    expect(await merchant.wallet(order.document)).toMatchObject({ available: '60.00', held: '20.00' });
-    expect(await merchant.movements(order.document)).toEqual(['grant 80.00']);
-  });
-
   it('PUT /orders/{id}/redemption with 0.00 releases the hold and can be repeated', async () => {
     const order = await merchant.orderWith('80.00');
     await merchant.hold(order, '20.00');
@@ -61,13 +53,6 @@ describe('PUT /orders/{id}/redemption', () => {
     expect(again).toMatchObject({ status: 'pending', cashback: { to_redeem: { held: '20.00' } } });
     expect(await merchant.hold(order, '20.00').replayed()).toEqual(again);
     await merchant.hold(order, '75.01').refused(422, 'redemption_exceeds_maximum');
-  });
-
-  it('25 concurrent identical PUT /orders/{id}/redemption requests hold the amount once', async () => {
-    const order = await merchant.orderWith('80.00');
-    const body = await sameAtOnce(25, () => merchant.hold(order, '70.00'));
-    expect(body.version).toBe(2);
-    expect(await merchant.wallet(order.document)).toMatchObject({ available: '10.00', held: '70.00' });
   });
 
   it('25 concurrent PUT /orders/{id}/redemption requests with different amounts leave exactly one hold', async () => {
@@ -113,14 +98,6 @@ describe('PUT /orders/{id}/redemption errors', () => {
     const order = await merchant.create({ document });
     await merchant.hold(order, '0.01').refused(422, 'redemption_exceeds_maximum');
     expect((await merchant.wallet(document)).id).toBeNull();
-  });
-
-  it('PUT /orders/{id}/redemption returns 404 for an order of another merchant', async () => {
-    const document = await merchant.customerWith('80.00');
-    const other = await aMerchant(service);
-    const order = await merchant.create({ document });
-    await other.hold(order, '1.00').refused(404, 'not_found');
-    expect(await merchant.wallet(document)).toMatchObject({ held: '0.00' });
   });
 
   it.each([
@@ -235,46 +212,6 @@ describe('expires_at of POST /orders', () => {
     expect(pointersOf(other)).toEqual(['/expires_at', '/total']);
     expect(pointersOf(await merchant.create({ ...order, total: '151.00' }).answer)).toEqual(['/total']);
   });
-
-  it.each([
-    ['explicit', 20],
-    ['default', undefined],
-  ])(
-    'POST /orders replays the first cart of an amended order with its first, %s expires_at, its current one, and none',
-    async (_, minutes) => {
-      const order = anOrder({ expires_at: minutes && inMinutes(minutes) });
-      const created = await merchant.create(order);
-      const { external_id: _id, document: _document, expires_at: _first, ...cart } = order;
-      await merchant.amend(created, { ...cart, total: '151.00' });
-      const moved = inMinutes(60);
-      await merchant.hold(created, '0.00', moved);
-      for (const expires_at of [created.expires_at, moved, undefined]) {
-        const replay = await merchant.create({ ...order, expires_at }).answer;
-        expect({ expires_at, status: replay.status }).toEqual({ expires_at, status: 201 });
-        expect(replay.body).toMatchObject({ id: created.id, total: '151.00', expires_at: moved });
-      }
-      await merchant.create({ ...order, expires_at: inMinutes(45) }).refused(409, 'external_id_conflict');
-    },
-  );
-
-  it('POST /orders replays the amended cart of a renewed order with its first, its current, and no expires_at', async () => {
-    const [first, moved, another] = [inMinutes(60), inMinutes(120), inMinutes(90)];
-    const order = anOrder({ expires_at: first });
-    const body = await merchant.create(order);
-    const cart = {
-      items: [{ id: 'sku-2', price: '90.00' }],
-      total: '90.00',
-      payment_methods: [{ id: 'pix', amount: '90.00' }],
-    };
-    await merchant.amend(body, cart);
-    const current = await merchant.hold(body, '0.00', moved);
-    for (const expires_at of [first, moved, undefined]) {
-      expect(await merchant.create({ ...order, ...cart, expires_at }).replayed()).toMatchObject(current);
-    }
-    await merchant
-      .create({ ...order, ...cart, expires_at: another })
-      .refused(409, 'external_id_conflict', ['/expires_at']);
-  });
 });
 
 describe('expires_at of PUT /orders/{id}/redemption', () => {
@@ -300,60 +237,6 @@ describe('expires_at of PUT /orders/{id}/redemption', () => {
     expect(await merchant.hold(order, '20.00', expiresAt)).toMatchObject(body);
     expect(await merchant.wallet(order.document)).toMatchObject({ available: '60.00', held: '20.00' });
   });
-
-  it('a repeated hold returns the expired order after its expires_at, and neither renews nor changes it', async () => {
-    const order = await merchant.orderWith('80.00');
-    const expiresAt = inMinutes(10);
-    expect(await merchant.hold(order, '20.00', expiresAt)).toMatchObject({ status: 'pending', expires_at: expiresAt });
-    for (const minutes of [10, 24 * 60]) {
-      await service.clock.advance({ minutes });
-      const expired = await merchant.order(order);
-      expect(expired).toMatchObject({ status: 'expired', cashback: { to_redeem: { held: '0.00' } } });
-      const answers = await atOnce(5, () => merchant.hold(order, '20.00', expiresAt).answer);
-      for (const answer of answers) expect(answer).toMatchObject({ status: 200, body: expired });
-      expect(await merchant.order(order)).toEqual(expired);
-    }
-    expect(await merchant.wallet(order.document)).toMatchObject({ available: '80.00', held: '0.00' });
-    expect(await merchant.movements(order.document)).toEqual(['grant 80.00']);
-  });
-
-  it('a hold with a past expires_at is 400 where it is not a repeat: another amount, or another instant', async () => {
-    const order = await merchant.orderWith('80.00');
-    const [replaced, expiresAt] = [inMinutes(5), inMinutes(10)];
-    await merchant.hold(order, '10.00', replaced);
-    await merchant.hold(order, '20.00', expiresAt);
-    await service.clock.advance({ minutes: 11 });
-    const expired = await merchant.order(order);
-    for (const [amount, at] of [
-      ['10.00', expiresAt],
-      ['0.00', expiresAt],
-      ['20.00', replaced],
-      ['10.00', replaced],
-    ] as const) {
-      await merchant.hold(order, amount, at).refused(400, 'validation_failed', ['/expires_at']);
-    }
-    expect(await merchant.order(order)).toEqual(expired);
-    const foreign = await aMerchant(service);
-    await foreign.hold(order, '20.00', expiresAt).refused(404, 'not_found');
-    expect(await merchant.hold(order, '20.00')).toMatchObject({ status: 'pending', amount_to_pay: '130.00' });
-  });
-
-  it.each([-1, 0, 7 * DAY + 1])(
-    'PUT /orders/{id}/redemption returns 400 when expires_at is %d minutes ahead, and changes nothing',
-    async (minutes) => {
-      const order = await merchant.create();
-      for (const advance of [0, 31]) {
-        await service.clock.advance({ minutes: advance });
-        const before = await merchant.order(order).answer;
-        await merchant.hold(order, '0.00', inMinutes(minutes)).refused(400, 'validation_failed', {
-          errors: [
-            { pointer: '/expires_at', detail: expect.stringContaining('from 1 to 10080 minutes in the future') },
-          ],
-        });
-        expect(await merchant.order(order)).toEqual(before.body);
-      }
-    },
-  );
 
   it('10 concurrent renewals of an order hold its cashback once', async () => {
     const order = await merchant.orderWith('80.00');
@@ -425,26 +308,6 @@ describe('expired orders', () => {
       status: 'completed',
       amount_to_pay: '150.00',
       cashback: { to_redeem: { redeemed: '0.00', lapsed: '0.00' }, to_receive: { amount: '7.50' } },
-    });
-  });
-
-  it('an expired order can be completed with the remaining balance when another order redeemed part of its hold', async () => {
-    const order = await merchant.orderWith('50.00');
-    await merchant.hold(order, '40.00');
-    await service.clock.advance({ minutes: 30 });
-    await merchant.completed({ document: order.document }, { redeem: '35.00' });
-    for (const request of [{ redeem: '40.00' }, { redeem: '15.01' }]) {
-      await merchant
-        .complete(order, request)
-        .refused(409, 'redemption_no_longer_available', { maximum: '15.00', limited_by: 'balance' });
-    }
-    expect(await merchant.order(order)).toMatchObject({
-      status: 'expired',
-      cashback: { to_redeem: { maximum: '15.00' } },
-    });
-    expect((await merchant.complete(order, { redeem: '15.00' })).cashback.to_redeem).toMatchObject({
-      redeemed: '15.00',
-      available: '0.00',
     });
   });
 

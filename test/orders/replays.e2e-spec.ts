@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type BuiltService, startBuiltService } from '../support/built-service.js';
 import { type Answer, atOnce, Client } from '../support/client.js';
 import { expectCreation, expectInvariants, expectProblem, pointersOf } from '../support/expectations.js';
-import { aDocument, aMerchant, anOrder, PASSWORD } from '../support/factories.js';
+import { aMerchant, anOrder, PASSWORD } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
 import { type Tokens } from '../support/shop.js';
 import { useMerchant } from '../support/use-merchant.js';
@@ -74,149 +74,12 @@ describe('replays after a change of the secret', () => {
   });
 });
 
-const countOrders = async (externalId: string, shop = merchant): Promise<number> => {
-  const [row] = await rowsOf(
-    service,
-    'SELECT COUNT(*) AS number FROM orders WHERE merchant_id = ? AND external_id = ?',
-    [shop.id, Buffer.from(externalId)],
-  );
-  return Number(row!.number);
-};
-
-const TWO_ITEMS = {
-  total: '150.00',
-  items: [
-    { id: 'sku-1', price: '100.00', description: 'Café' },
-    { id: 'sku-2', price: '50.00' },
-  ],
-  payment_methods: [
-    { id: 'credit_card', amount: '100.00' },
-    { id: 'pix', amount: '50.00' },
-  ],
-};
-
 describe('a repeated POST /orders', () => {
-  it('a repeated POST /orders returns 201 with the same order and Idempotency-Replayed: true', async () => {
-    const order = anOrder();
-    const first = await merchant.create(order).answer;
-    expectCreation(first);
-    for (const _attempt of ['second', 'third']) {
-      expect(await merchant.create(order).replayed()).toMatchObject(first.body);
-    }
-    expect(await countOrders(order.external_id)).toBe(1);
-  });
-
-  it.each([
-    [
-      'amounts in another notation',
-      {
-        total: '150',
-        items: [
-          { id: 'sku-1', price: '100', description: 'Café' },
-          { id: 'sku-2', price: '50.0' },
-        ],
-      },
-    ],
-    ['an eligible total that equals the total', { eligible_total: '150.00' }],
-    ['a null for the eligible total', { eligible_total: null }],
-    ['a null for an absent description', { items: [TWO_ITEMS.items[0], { ...TWO_ITEMS.items[1], description: null }] }],
-    [
-      'members in a different sequence',
-      { items: TWO_ITEMS.items.map((item) => Object.fromEntries(Object.entries(item).reverse())) },
-    ],
-  ])('POST /orders replays an order that has %s', async (_what, changes) => {
-    const order = anOrder(TWO_ITEMS);
-    const body = await merchant.create(order);
-    const reversed = Object.fromEntries(Object.entries({ ...order, ...changes }).reverse());
-    const again = await merchant.client.post('/orders', reversed);
-    expect(again).toMatchObject({ status: 201, body });
-    expect(again.headers.get('idempotency-replayed')).toBe('true');
-  });
-
   it('POST /orders replays an order whose JSON text has escaped letters', async () => {
     const order = anOrder({ external_id: `café-${Date.now()}` });
     const body = await merchant.create(order);
     const raw = JSON.stringify(order).replaceAll('é', String.raw`\u00e9`);
     expect(await merchant.client.send('POST', '/orders', { raw })).toMatchObject({ status: 201, body });
-  });
-
-  it('a repeated POST /orders returns the order in its current state', async () => {
-    const document = await merchant.customerWith('20.00');
-    const order = anOrder({ document });
-    const created = await merchant.create(order);
-    const completed = await merchant.complete(created, {
-      redeem: '20.00',
-      payment_methods: [{ id: 'pix', amount: '1.00' }],
-    });
-    const again = await merchant.create(order).answer;
-    expect(again).toMatchObject({ status: 201, body: completed });
-    expect(again.body.status).toBe('completed');
-
-    await merchant.refund(created, '150.00');
-    expect(await merchant.create(order)).toMatchObject({ id: created.id, status: 'refunded' });
-    await expectInvariants(service);
-  });
-});
-
-describe('POST /orders with an external_id that is taken', () => {
-  it('POST /orders returns 409 with a pointer to each member that differs when the external_id is taken', async () => {
-    const order = anOrder(TWO_ITEMS);
-    const { id } = await merchant.create(order);
-    const other = {
-      ...order,
-      document: aDocument(),
-      total: '151.00',
-      items: [
-        { id: 'sku-9', price: '100.00', description: 'Cafe' },
-        { id: 'sku-2', price: '49.99', description: '' },
-      ],
-      payment_methods: [
-        { id: 'credit_card', amount: '99.00' },
-        { id: 'boleto', amount: '50.00' },
-      ],
-    };
-    for (const _attempt of ['first', 'second']) {
-      const answer = await merchant.client.post('/orders', other);
-      expectProblem(answer, 409, 'external_id_conflict');
-      expect(answer.body).toMatchObject({ existing_id: id, next_action: 'read_existing' });
-      expect(pointersOf(answer)).toEqual([
-        '/document',
-        '/items/0/description',
-        '/items/0/id',
-        '/items/1/description',
-        '/items/1/price',
-        '/payment_methods/0/amount',
-        '/payment_methods/1/id',
-        '/total',
-      ]);
-    }
-    expect(await countOrders(order.external_id)).toBe(1);
-  });
-
-  it.each([
-    ['/items', { items: [TWO_ITEMS.items[0]] }],
-    ['/payment_methods', { payment_methods: [] }],
-    ['/items/1/description', { items: [TWO_ITEMS.items[0], { ...TWO_ITEMS.items[1], description: 'Chá' }] }],
-    ['/items/0/description', { items: [{ id: 'sku-1', price: '100.00' }, TWO_ITEMS.items[1]] }],
-    ['/items/0/id', { items: [{ ...TWO_ITEMS.items[0], id: 'SKU-1' }, TWO_ITEMS.items[1]] }],
-    ['/total', { total: '150.01' }],
-    ['/eligible_total', { eligible_total: '149.99' }],
-  ])('POST /orders returns 409 with a pointer to %s when only that member differs', async (pointer, changes) => {
-    const order = anOrder(TWO_ITEMS);
-    await merchant.create(order);
-    await merchant.create({ ...order, ...changes }).refused(409, 'external_id_conflict', [pointer]);
-  });
-
-  it('the errors of a 409 name the eligible total only if it is another amount', async () => {
-    const order = anOrder({ total: '150.00' });
-    await merchant.create(order);
-    const pointers = async (changes: object): Promise<string[]> => {
-      const problem = await merchant.create({ ...order, ...changes }).refused(409, 'external_id_conflict');
-      return pointersOf(problem);
-    };
-    expect(await pointers({ total: '250.00', eligible_total: '150.00' })).toEqual(['/total']);
-    expect(await pointers({ total: '250.00' })).toEqual(['/total']);
-    expect(await pointers({ total: '250.00', eligible_total: '100.00' })).toEqual(['/eligible_total', '/total']);
   });
 
   it('POST /orders with an eligible total replays with the same one and returns 409 without it', async () => {
@@ -226,26 +89,6 @@ describe('POST /orders with an external_id that is taken', () => {
     await merchant
       .create({ ...order, eligible_total: undefined })
       .refused(409, 'external_id_conflict', ['/eligible_total']);
-  });
-
-  it('the POST /orders conflict does not reveal the values of the existing order', async () => {
-    const order = anOrder();
-    await merchant.create(order);
-    const answer = await merchant.create({ ...order, document: aDocument() }).answer;
-    expect(JSON.stringify(answer.body)).not.toContain(order.document);
-  });
-
-  it('only one of 25 concurrent POST /orders requests with different content creates the order, and the others return 409', async () => {
-    const order = anOrder();
-    const answers = await atOnce(25, (index) => merchant.create({ ...order, total: `${200 + index}.00` }).answer);
-    const created = answers.filter(({ status }) => status === 201);
-    expect(created).toHaveLength(1);
-    expectCreation(created[0]!);
-    for (const answer of answers.filter(({ status }) => status !== 201)) {
-      expectProblem(answer, 409, 'external_id_conflict');
-      expect(pointersOf(answer)).toEqual(['/total']);
-    }
-    expect(await countOrders(order.external_id)).toBe(1);
   });
 });
 
@@ -320,36 +163,6 @@ describe('the version of an order', () => {
     expect(instants).toEqual([...new Set(instants)].sort());
     expect(seen[2]!.updated_at).toBe(seen[2]!.completed_at);
   });
-
-  it('a request that changes nothing keeps the version and updated_at', async () => {
-    const order = anOrder();
-    const created = await merchant.create(order);
-    await service.clock.advance({ seconds: 1 });
-    expect(await merchant.create(order)).toEqual(created);
-    expect(await merchant.hold(created, '0.00')).toEqual(created);
-    const cancelled = await merchant.cancel(created);
-    await service.clock.advance({ seconds: 1 });
-    expect(await merchant.cancel(created)).toEqual(cancelled);
-    expect(cancelled).toMatchObject({ version: 2, updated_at: cancelled.cancelled_at });
-  });
-});
-
-describe('the Location header', () => {
-  it('POST /orders and POST /orders/{id}/refunds return the path of the resource in Location, also for a replay', async () => {
-    const order = anOrder();
-    const first = await merchant.create(order).answer;
-    expect(first.headers.get('location')).toBe(`/orders/${first.body.id}`);
-    expect((await merchant.create(order).answer).headers.get('location')).toBe(`/orders/${first.body.id}`);
-    expect(await merchant.get(first.headers.get('location')!)).toEqual(first.body);
-
-    await merchant.complete(first.body);
-    const refund = await merchant.refund(first.body, '1.00', { external_id: 'DEV-1' }).answer;
-    const path = `/orders/${first.body.id}/refunds/${refund.body.id}`;
-    expect(refund.headers.get('location')).toBe(path);
-    const again = await merchant.refund(first.body, '1.00', { external_id: 'DEV-1' }).answer;
-    expect(again.headers.get('location')).toBe(path);
-    expect(await merchant.get(path)).toEqual(refund.body);
-  });
 });
 
 describe('metadata', () => {
@@ -366,7 +179,6 @@ describe('metadata', () => {
   const CART = { total: '90.00', items: [{ id: 'sku-2', price: '90.00' }], payment_methods: [] };
 
   const amend = (order: { id: string }, metadata?: unknown) => merchant.amend(order, { ...CART, metadata });
-  const reversed = (metadata: object): object => Object.fromEntries(Object.entries(metadata).reverse());
 
   function expectReplay(answer: Answer<unknown>, body: unknown): void {
     expect(answer).toMatchObject({ status: 201, body });
@@ -447,43 +259,6 @@ describe('metadata', () => {
       for (const page of pages) expect(Buffer.byteLength(JSON.stringify(page))).toBeLessThanOrEqual(1024 * 1024);
       expect(pages.length).toBeGreaterThan(1);
     });
-  });
-
-  describe('the metadata of a repeated POST /orders', () => {
-    it.each([METADATA, UNUSUAL])(
-      'POST /orders replays the metadata %j in any order of its members',
-      async (metadata) => {
-        const order = anOrder({ metadata });
-        const body = await merchant.create(order);
-        expectReplay(await merchant.create({ ...order, metadata: reversed(metadata) }).answer, body);
-      },
-    );
-
-    it('POST /orders replays an order without metadata with null and with {}', async () => {
-      const order = anOrder();
-      const body = await merchant.create(order);
-      for (const metadata of [null, {}]) expectReplay(await merchant.create({ ...order, metadata }).answer, body);
-    });
-
-    it.each([
-      [undefined, ['/metadata/store', '/metadata/till']],
-      [{}, ['/metadata/store', '/metadata/till']],
-      [{ ...METADATA, till: '4' }, ['/metadata/till']],
-      [{ store: 'SP-014' }, ['/metadata/till']],
-      [{ ...METADATA, ['__proto__']: 'x' }, ['/metadata/__proto__']],
-      [{ ...METADATA, constructor: '' }, ['/metadata/constructor']],
-    ])(
-      'POST /orders returns 409 with a pointer to each different member when the metadata is %j',
-      async (metadata, pointers) => {
-        const order = anOrder({ metadata: METADATA });
-        const body = await merchant.create(order);
-        for (const _attempt of ['first', 'second']) {
-          const problem = await merchant.create({ ...order, metadata }).refused(409, 'external_id_conflict', pointers);
-          expect(JSON.stringify(problem)).not.toContain('SP-014');
-        }
-        expect(await merchant.order(body)).toEqual(body);
-      },
-    );
   });
 
   describe('the metadata of an amended order', () => {

@@ -159,17 +159,6 @@ describe('the store of an order', () => {
     expect((await creditsOf(order.document)).map((credit) => credit.store)).toEqual([null]);
   });
 
-  it('a repeated POST /orders with a different store is 409 that names it', async () => {
-    const content = anOrder({ store: 'SP-014' });
-    const order = await merchant.create(content);
-    expect(await merchant.create(content).replayed()).toEqual(order);
-    for (const store of ['sp-014', 'SP-0140', null, undefined])
-      await merchant.create({ ...content, store }).refused(409, 'external_id_conflict', ['/store']);
-    const none = anOrder();
-    await merchant.create(none);
-    await merchant.create({ ...none, store: 'SP-014' }).refused(409, 'external_id_conflict', ['/store']);
-  });
-
   it('an amendment changes the store, and one without a store removes it', async () => {
     const document = await merchant.customerWith('20.00');
     const order = await merchant.create({ document, store: 'SP-014' });
@@ -231,29 +220,6 @@ describe('the store, the reason and the metadata of a refund', () => {
       ['take_back', 'SP-014'],
     ]);
   });
-
-  it('a repeated refund with a different reason, store or metadata is 409 that names the member', async () => {
-    const order = await merchant.completed();
-    const content = { external_id: 'DEV-1', ...told };
-    const refund = await merchant.refund(order, '10.00', content);
-    expect(await merchant.refund(order, '10.00', content).replayed()).toEqual(refund);
-    for (const [members, pointers] of [
-      [{ reason: 'defective\nand late' }, ['/reason']],
-      [{ reason: null }, ['/reason']],
-      [{ store: 'rj-003' }, ['/store']],
-      [{ store: undefined }, ['/store']],
-      [{ metadata: { till: '4' } }, ['/metadata/till']],
-      [{ metadata: {} }, ['/metadata/till']],
-      [{ metadata: { till: '3', clerk: '7' }, reason: '' }, ['/metadata/clerk', '/reason']],
-    ] as const)
-      await merchant.refund(order, '10.00', { ...content, ...members }).refused(409, 'external_id_conflict', pointers);
-    const plain = await merchant.refund(order, '10.00', { external_id: 'DEV-2' });
-    const empty = { external_id: 'DEV-2', reason: null, store: null, metadata: {} };
-    expect(await merchant.refund(order, '10.00', empty).replayed()).toEqual(plain);
-    await merchant
-      .refund(order, '10.00', { ...empty, ...told })
-      .refused(409, 'external_id_conflict', ['/metadata/till', '/reason', '/store']);
-  });
 });
 
 describe('the reason of a cancellation', () => {
@@ -301,19 +267,6 @@ describe('the store and the note of a grant, and the reason of its void', () => 
     const [event] = await eventsAbout(document);
     expect(event!.data.grant!.store).toBe('SP-014');
     for (const shown of [entry, credit, event]) expect(JSON.stringify(shown)).not.toContain('Third complaint');
-  });
-
-  it('a repeated grant with a different note or store is 409 that names the member', async () => {
-    const given = content();
-    const grant = await merchant.grant(given);
-    expect(await merchant.grant(given).replayed()).toEqual(grant);
-    for (const [members, pointers] of [
-      [{ note: 'third complaint' }, ['/note']],
-      [{ note: null }, ['/note']],
-      [{ store: 'sp-014' }, ['/store']],
-      [{ store: null, note: '' }, ['/note', '/store']],
-    ] as const)
-      await merchant.grant({ ...given, ...members }).refused(409, 'external_id_conflict', pointers);
   });
 
   it('a void keeps its first reason, and its entry has no store', async () => {
@@ -454,24 +407,6 @@ describe('who made a change', () => {
     expect(refunded!.data.refund).toEqual(withoutVoidable(refund));
   });
 
-  it('a request that another API user repeats keeps the first user', async () => {
-    const content = anOrder();
-    const order = await merchant.create(content);
-    expect((await till.create(content).replayed()).created_by).toEqual(merchant.by);
-    const completed = await merchant.complete(order);
-    expect(await till.complete(order)).toEqual(completed);
-    const refund = await merchant.refund(order, '10.00', { external_id: 'DEV-1' });
-    expect(await till.refund(order, '10.00', { external_id: 'DEV-1' }).replayed()).toEqual(refund);
-    const cancelled = await merchant.cancel(await merchant.create());
-    expect(await till.cancel(cancelled, { body: { reason: 'Another reason' } })).toEqual(cancelled);
-    const given = { external_id: aDocument(), document: aDocument() };
-    const grant = await merchant.grant(given);
-    expect(await till.grant(given).replayed()).toEqual(grant);
-    const voided = await merchant.voidGrant(grant, { reason: 'A mistake' });
-    expect(voided).toMatchObject({ created_by: merchant.by, voided_by: merchant.by, void_reason: 'A mistake' });
-    expect(await till.voidGrant(grant, { reason: 'Another reason' })).toEqual(voided);
-  });
-
   it('of several users that do the same at once, the one that did it is named', async () => {
     const users = [merchant, till];
     const shown = (by: unknown): TestMerchant =>
@@ -570,20 +505,6 @@ describe('who made a change', () => {
     } finally {
       await second.stop();
     }
-  });
-
-  it('a user of another merchant changes nothing with a reason, and is not named', async () => {
-    const other = await aMerchant(service);
-    const order = await merchant.create();
-    const grant = await merchant.grant({ document: order.document });
-    const body = { reason: 'Not mine' };
-    await other.cancel(order, { body }).refused(404, 'not_found');
-    await other.voidGrant(grant, body).refused(404, 'not_found');
-    expect(await merchant.order(order)).toMatchObject({ status: 'pending', cancelled_by: null, cancel_reason: null });
-    expect(await merchant.readGrant(grant)).toEqual(grant);
-    const completed = await merchant.complete(order);
-    await other.refund(order, '1.00', body).refused(404, 'not_found');
-    expect(await merchant.order(order)).toEqual(completed);
   });
 
   it('no user makes what a date does, also if a request happens to write it', async () => {
