@@ -7,6 +7,7 @@ import { runNode } from '../support/build.js';
 import { startBuiltService } from '../support/built-service.js';
 import { createDatabase, createMigratedDatabase, type TestDatabase } from '../support/database.js';
 import { TEST_SECRET } from '../support/service.js';
+import { testEnvironment } from '../support/service.js';
 
 const read = (file: string): string => readFileSync(file, 'utf8');
 
@@ -99,7 +100,10 @@ describe('a database password with special characters', () => {
     const environment = { DATABASE_URL: url.href, DATABASE_PASSWORD: PASSWORD };
     const migrated = await runNode('dist/src/migrate.js', ['run'], environment);
     expect(migrated).toMatchObject({ code: 0, stderr: '' });
-    const listed = await runNode('dist/src/admin.js', ['merchants', 'list'], environment);
+    const listed = await runNode('dist/src/admin.js', ['merchants', 'list'], {
+      ...testEnvironment(url.href),
+      ...environment,
+    });
     expect(listed).toMatchObject({ code: 0, stdout: '', stderr: '' });
   });
 });
