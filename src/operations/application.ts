@@ -22,10 +22,13 @@ const modulesOf = (config: Readonly<Config>): DynamicModule => ({
   imports: [ConfigModule.with(config), SandboxClockModule, DatabaseModule.with(SCHEMA), PlatformModule, OperatorModule],
 });
 
-/** Runs a command with the service's modules. */
-export async function withServices(work: (services: INestApplicationContext) => Promise<void>): Promise<void> {
+/** Runs a command with the service's modules. @param defaults of variables that the command does not need. */
+export async function withServices(
+  work: (services: INestApplicationContext) => Promise<void>,
+  defaults: Record<string, string> = {},
+): Promise<void> {
   // It counts no requests, so it needs no Redis.
-  const { REDIS_URL: _, ...config } = loadProcessConfig();
+  const { REDIS_URL: _, ...config } = loadProcessConfig(defaults);
   const logger = new NestLogger(createLogger({ ...config, LOG_LEVEL: 'silent' }));
   const services = await NestFactory.createApplicationContext(modulesOf(config), { logger, abortOnError: false });
   try {

@@ -1,5 +1,6 @@
 import { type INestApplicationContext } from '@nestjs/common';
 import { Command } from 'commander';
+import { randomBytes } from 'node:crypto';
 import { rename, writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { printRows, usualFormat } from './output.js';
@@ -53,7 +54,9 @@ export function reconcileCommand(): Command {
     )
     .action(async ({ metrics }: { metrics?: string }) => {
       const { withServices } = await import('./application.js');
-      await withServices((services) => reconcile(services, metrics));
+      // It signs nothing, and also runs where only the migrations' user is known.
+      const JWT_SECRET = randomBytes(32).toString('hex');
+      await withServices((services) => reconcile(services, metrics), { JWT_SECRET });
     });
 }
 

@@ -6,8 +6,7 @@ import { Config } from '../../src/platform/config/config.js';
 import { runNode } from '../support/build.js';
 import { startBuiltService } from '../support/built-service.js';
 import { createDatabase, createMigratedDatabase, type TestDatabase } from '../support/database.js';
-import { TEST_SECRET } from '../support/service.js';
-import { testEnvironment } from '../support/service.js';
+import { TEST_SECRET, testEnvironment } from '../support/service.js';
 
 const read = (file: string): string => readFileSync(file, 'utf8');
 

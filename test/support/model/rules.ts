@@ -30,16 +30,18 @@ export const policies: Record<string, Rules> = {
   },
 };
 
+const decimal = (basisPoints: bigint): string => (Number(basisPoints) / 10_000).toFixed(4);
+
 /** The arguments of `merchants create` for a policy. */
 export function policyArguments(rules: Rules): string[] {
-  const rates = Object.fromEntries(Object.entries(rules.earnRates).map(([id, rate]) => [id, share(rate)]));
+  const rates = Object.fromEntries(Object.entries(rules.earnRates).map(([id, rate]) => [id, decimal(rate)]));
   const values = {
-    ...{ '--earn-rate': share(rules.earnRate), '--redeem-share': share(rules.redeemShare) },
+    ...{ '--earn-rate': decimal(rules.earnRate), '--redeem-share': decimal(rules.redeemShare) },
     ...{ '--redeem-minimum-total': brl(rules.redeemMinimumTotal), '--redeem-minimum': brl(rules.redeemMinimum) },
     ...{ '--earn-minimum-total': brl(rules.earnMinimumTotal), '--grant-maximum': brl(rules.grantMaximum) },
     ...{ '--grant-daily-maximum': brl(rules.grantDailyMaximum) },
     ...(rules.earnMaximum !== null && { '--earn-maximum': brl(rules.earnMaximum) }),
-    ...(rules.earnRateMaximum !== null && { '--earn-rate-maximum': share(rules.earnRateMaximum) }),
+    ...(rules.earnRateMaximum !== null && { '--earn-rate-maximum': decimal(rules.earnRateMaximum) }),
     ...{ '--release-days': rules.releaseDays, '--validity-days': rules.validityDays, '--time-zone': rules.timeZone },
     ...{ '--order-ttl-minutes': rules.orderTtlMinutes, '--max-order-ttl-minutes': rules.maxOrderTtlMinutes },
     ...{ '--late-sale-days': rules.lateSaleDays, '--earn-rates-by-payment-method': JSON.stringify(rates) },
