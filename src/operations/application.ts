@@ -52,8 +52,23 @@ export async function merchantNamed(
   return found[0].id;
 }
 
+/** Returns all merchants. @throws Error if there is none. */
+export async function allMerchants(services: INestApplicationContext): Promise<Merchant[]> {
+  const all = await services.get(MerchantsService).list();
+  if (all.length === 0) throw severalMerchants(all);
+  return all;
+}
+
+/** Returns the merchant with an ID; without one, the only merchant. @throws Problem not_found; Error. */
+export async function oneMerchant(services: INestApplicationContext, id: string | undefined): Promise<Merchant> {
+  if (id !== undefined) return services.get(MerchantsService).get(id);
+  const [only, ...others] = await allMerchants(services);
+  if (others.length > 0) throw severalMerchants([only!, ...others]);
+  return only!;
+}
+
 /** Says which merchants there are to choose from. */
-export const severalMerchants = (all: readonly Merchant[]): Error =>
+const severalMerchants = (all: readonly Merchant[]): Error =>
   new Error(
     all.length === 0
       ? 'there is no merchant: create one'
@@ -62,15 +77,6 @@ export const severalMerchants = (all: readonly Merchant[]): Error =>
           .map(({ id, name }) => `${id} (${name})`)
           .join(', ')}`,
   );
-
-/** Returns the ID of the merchant that a command names; without one, of the only merchant. */
-export async function merchantOf(services: INestApplicationContext, named: string | undefined): Promise<string> {
-  const id = await merchantNamed(services, named);
-  if (id !== undefined) return id;
-  const all = await services.get(MerchantsService).list();
-  if (all.length !== 1) throw severalMerchants(all);
-  return all[0]!.id;
-}
 
 /**
  * Makes a change, and records it in the audit log.

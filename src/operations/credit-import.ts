@@ -4,6 +4,7 @@ import { createReadStream } from 'node:fs';
 import { copyFile, mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { type NamedGrant, requestedContent } from '../cashback/grant-content.js';
 import { CreateGrantDto, type GrantResultsDto, readGrant } from '../cashback/grant.dto.js';
 import { GrantsService } from '../cashback/grants.service.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
@@ -76,6 +77,8 @@ interface GrantLine {
 interface LineOutcome {
   status: number;
   problem: { errors?: readonly Fault[]; detail?: unknown; retryable?: unknown } | null;
+  /** Of a dry run: of what a line asks for, by which the next one with its external ID is compared. */
+  digest?: string;
 }
 
 async function grantCredits(
@@ -117,9 +120,10 @@ async function checked(
 ): Promise<LineOutcome> {
   try {
     const grant = readGrant(readDto(CreateGrantDto, content));
-    if (first !== undefined && first.digest !== digestOf(content)) return { status: 409, problem: { detail: DIFFERS } };
+    const digest = digestOf(grant);
+    if (first !== undefined && first.digest !== digest) return { status: 409, problem: { detail: DIFFERS } };
     const { replayed } = first ? { replayed: true } : await services.get(GrantsService).check(merchantId, grant);
-    return { status: replayed ? 200 : 201, problem: null };
+    return { status: replayed ? 200 : 201, problem: null, digest };
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     return { status: error.status, problem: error.toBody('', '') };
@@ -129,8 +133,10 @@ async function checked(
 const EARLIER = 'the earlier request';
 const DIFFERS = `differs from ${EARLIER}`;
 
-const digestOf = (content: CreditContent): string =>
-  createHash('sha256').update(JSON.stringify(content)).digest('base64');
+const digestOf = (grant: NamedGrant): string =>
+  createHash('sha256')
+    .update(JSON.stringify(requestedContent(grant)))
+    .digest('base64');
 
 /**
  * Reads lines that are granted together. One with the `external_id` of an earlier line comes after that, because the
@@ -154,7 +160,7 @@ async function* batchesOf(stream: AsyncIterable<Buffer>, report: ImportReport): 
 interface FirstLine {
   externalId: string;
   number: number;
-  digest: string;
+  digest: string | undefined;
 }
 
 /** Counts what happens to a file, prints its bad lines, and shows the progress. */
@@ -167,6 +173,7 @@ class ImportReport {
   readonly #first = new Map<string, FirstLine>();
   readonly #isTerminal = process.stderr.isTTY;
   #shownAt = Date.now();
+  #isShown = false;
 
   constructor(
     private readonly maximumCents: number,
@@ -198,8 +205,9 @@ class ImportReport {
   /** @throws Error for what is not the line's fault: the next run goes on. */
   count(batch: readonly GrantLine[], outcomes: readonly LineOutcome[]): void {
     for (const [at, line] of batch.entries()) {
-      const { status, problem } = outcomes[at]!;
-      if (problem === null) this.#countGood(line, status === 201);
+      const outcome = outcomes[at]!;
+      const { problem } = outcome;
+      if (problem === null) this.#countGood(line, outcome);
       else if (problem.retryable === true) throw new Error(`${String(problem.detail)}: run the command again`);
       else {
         const first = this.firstWith(line);
@@ -214,6 +222,7 @@ class ImportReport {
   show(how: () => string): void {
     if (Date.now() - this.#shownAt < (this.#isTerminal ? TERMINAL_INTERVAL_MS : LOG_INTERVAL_MS)) return;
     this.#shownAt = Date.now();
+    this.#isShown = true;
     const { lines, granted, existing, bad } = this.#counts;
     const text = `${how()}: ${lines} lines, ${granted} granted, ${existing} existed, ${bad} bad`;
     process.stderr.write(this.#isTerminal ? `\r\u001b[K${text}` : `${text}\n`);
@@ -221,7 +230,7 @@ class ImportReport {
 
   /** Ends the progress, and warns of what is probably a mistake. */
   end(): void {
-    if (this.#isTerminal) process.stderr.write('\n');
+    if (this.#isTerminal && this.#isShown) process.stderr.write('\n');
     const granted = this.isDryRun ? 'lines that would be granted' : 'granted lines';
     const maximum = formatMoney(this.maximumCents);
     this.#warnOf(this.#aboveMaximum, granted, `are above the merchant's maximum of ${maximum}`);
@@ -233,7 +242,8 @@ class ImportReport {
       console.error(`warning: ${others.length + 1} ${lines}, the first of them line ${first}, ${what}`);
   }
 
-  #countGood({ number, content }: GrantLine, isNew: boolean): void {
+  #countGood({ number, content }: GrantLine, { status, digest }: LineOutcome): void {
+    const isNew = status === 201;
     this.#counts[isNew ? 'granted' : 'existing']++;
     const [externalId, cents] = [content.external_id!, parseMoney(content.amount!)];
     if (isNew) this.#grantedCents += cents;
@@ -243,7 +253,7 @@ class ImportReport {
     if (first !== undefined && first.externalId !== externalId) this.#lookAlikes.push(number);
     if (first !== undefined) return;
     if (this.#first.size >= MOST_NAMES) this.#first.clear();
-    this.#first.set(look, { externalId, number, digest: digestOf(content) });
+    this.#first.set(look, { externalId, number, digest });
   }
 
   #printBad(line: number, externalId: string | undefined, errors: string[]): void {

@@ -31,9 +31,9 @@ async function importFile(
   services: INestApplicationContext,
   { merchant, file, dryRun = false }: { merchant?: string; file: string; dryRun?: boolean },
 ): Promise<void> {
-  const { changing, merchantOf } = await import('./application.js');
+  const { changing, merchantNamed, oneMerchant } = await import('./application.js');
   const { importCredits } = await import('./credit-import.js');
-  const merchantId = await merchantOf(services, merchant);
+  const { id: merchantId } = await oneMerchant(services, await merchantNamed(services, merchant));
   const read = async () => {
     const summary = await importCredits(services, { merchantId, file, isDryRun: dryRun });
     printRows([{ ...summary }], { format: usualFormat(), timeZone: undefined });
@@ -46,7 +46,6 @@ async function importFile(
 
 export function reconcileCommand(): Command {
   return new Command('reconcile')
-    .summary('check the rules of the money over the whole database')
     .option('--metrics <file>', 'also write the counts as Prometheus metrics, for a textfile collector')
     .addHelpText(
       'before',

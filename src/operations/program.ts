@@ -74,7 +74,7 @@ export function adminProgram(): Command {
       group.summary(`${says}\n${example}`).helpGroup(section);
       if (name !== 'reconcile') group.description(`${says.charAt(0).toUpperCase()}${says.slice(1)}.`);
       group.addHelpText('after', `\nExample:\n  npm run admin -- ${example}`);
-      for (const operation of operations) if (operation.name[0] === name) group.addCommand(commandOf(operation));
+      for (const operation of operations) if (operation.name[0] === name) group.addCommand(newCommand(operation));
       if (name === 'grants') group.addCommand(importCommand());
       program.addCommand(group);
     }
@@ -88,7 +88,7 @@ function prepare(command: Command): void {
   command.commands.forEach(prepare);
 }
 
-function commandOf(operation: Operation): Command {
+function newCommand(operation: Operation): Command {
   // A suggestion could be another rule than the one that was meant.
   const command = new Command(operation.name[1]).summary(lowerFirst(operation.summary)).showSuggestionAfterError(false);
   command.description(`${operation.summary}. ${operation.description}`);

@@ -1,9 +1,8 @@
 import { type INestApplicationContext } from '@nestjs/common';
 import { type Merchant } from '../merchants/merchant.entity.js';
-import { MerchantsService } from '../merchants/merchants.service.js';
 import { withTotal } from '../platform/http/csv.js';
 import { isCalendarDay, startOfDay } from '../platform/values/time.js';
-import { changing, merchantNamed, severalMerchants, withServices } from './application.js';
+import { allMerchants, changing, merchantNamed, oneMerchant, withServices } from './application.js';
 import { isOfAll, type Member, type Operation } from './commands.js';
 import { Lookups } from './lookups.service.js';
 import { type Answer, OperatorClient, type OperatorRequest } from './operator-client.js';
@@ -35,12 +34,12 @@ async function perform(
   operation: Operation,
   { request, format }: Asked,
 ): Promise<void> {
-  const named = await merchantNamed(services, request.merchantId);
-  const found = await services.get(Lookups).find(operation.path, request.params, named);
+  const merchantId = await merchantNamed(services, request.merchantId);
+  const found = await services.get(Lookups).find(operation.path, request.params, merchantId);
   const merchants = await merchantsOf(services, operation, found.merchantId);
   let isContinued = false;
   for (const merchant of merchants) {
-    const timeZone = merchant && (await services.get(MerchantsService).timeZoneOf(merchant.id));
+    const timeZone = merchant?.policy.timeZone;
     const given = { ...request, params: found.params, merchantId: merchant?.id };
     const asked = timeZone === undefined ? given : inTimeZone(operation, given, timeZone);
     const answer = await call(services, operation, asked);
@@ -59,13 +58,10 @@ async function merchantsOf(
   services: INestApplicationContext,
   operation: Operation,
   id: string | undefined,
-): Promise<(Pick<Merchant, 'id' | 'name'> | undefined)[]> {
-  const merchants = services.get(MerchantsService);
+): Promise<(Merchant | undefined)[]> {
   if (!operation.needsMerchant) return [undefined];
-  if (id !== undefined) return [await merchants.get(id)];
-  const all = await merchants.list();
-  if (all.length === 0 || (all.length > 1 && !isOfAll(operation))) throw severalMerchants(all);
-  return all;
+  if (id === undefined && isOfAll(operation)) return allMerchants(services);
+  return [await oneMerchant(services, id)];
 }
 
 /** A customer that the merchant does not know has an empty answer. */
@@ -74,16 +70,14 @@ const isOfNobody = (result: unknown): boolean =>
   result !== null &&
   (('id' in result && result.id === null) || ('pseudonym' in result && result.pseudonym === null));
 
-const DAY = /^\d{4}-\d\d-\d\d$/;
-
 /** A day in place of an instant is its beginning in the merchant's time zone. */
 function inTimeZone({ members }: Operation, request: OperatorRequest, timeZone: string): OperatorRequest {
   const instants = members.filter(({ schema, at }) => schema.format === 'date-time' && at.length === 1);
   const read = (values: object): object =>
     Object.fromEntries(
       Object.entries(values).map(([name, value]: [string, unknown]) => {
-        const isDay = instants.some(({ at }) => at[0] === name) && DAY.test(String(value)) && isCalendarDay(value);
-        return [name, isDay ? startOfDay(String(value), timeZone).toISOString() : value];
+        const isInstant = instants.some(({ at }) => at[0] === name);
+        return [name, isInstant && isCalendarDay(value) ? startOfDay(value, timeZone).toISOString() : value];
       }),
     );
   return { ...request, query: read(request.query) as Record<string, string>, body: read(request.body) };

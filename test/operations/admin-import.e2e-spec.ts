@@ -525,6 +525,7 @@ describe('`grants import`', () => {
       aLine({ external_id: 'DRY-3', document: '1' }), // 8
       aLine({ external_id: 'DRY-4', amount: '1.000.00' }),
       aLine({ external_id: 'DRY-5', amount: '19.50' }), // 10
+      line.replace('80.50', '80.5'), // The same amount.
     ]);
     const tables = ['cashback_grants', 'cashback_entries', 'wallets', 'audit_log'];
     const counts = () => Promise.all(tables.map((table) => rowsOf(service, `SELECT COUNT(*) AS number FROM ${table}`)));
@@ -539,9 +540,9 @@ describe('`grants import`', () => {
       [8, expect.stringMatching(/^document must/)],
       [9, expect.stringMatching(/^amount must/)],
     ]);
-    expect(summary).toEqual({ lines: 9, would_grant: 2, would_grant_amount: '100.00', existing: 2, bad: 5 });
+    expect(summary).toEqual({ lines: 10, would_grant: 2, would_grant_amount: '100.00', existing: 3, bad: 5 });
     expect(await counts()).toEqual(before);
-    expect((await importFile(file)).summary).toMatchObject({ lines: 9, granted: 2, existing: 2, bad: 5 });
+    expect((await importFile(file)).summary).toMatchObject({ lines: 10, granted: 2, existing: 3, bad: 5 });
   });
 
   it("`grants import` recognizes an erased customer's line and reports another customer's line with its external ID", async () => {
