@@ -14,3 +14,39 @@ export function fromCentavos(centavos: bigint): Money {
   const digits = String(centavos < 0n ? -centavos : centavos).padStart(3, '0');
   return `${centavos < 0n ? '-' : ''}${digits.slice(0, -2)}.${digits.slice(-2)}` as Money;
 }
+
+/** @returns `29.98` for 2998, for programs that count in centavos with plain numbers */
+export function fromMinor(minor: number): Money {
+  if (!Number.isSafeInteger(minor)) throw new TypeError(`not a whole number of centavos: ${minor}`);
+  return fromCentavos(BigInt(minor));
+}
+
+/** @returns 2998 for `29.98` */
+export const toMinor = (amount: string): number => Number(toCentavos(amount));
+
+/** Money that a customer has paid, in BRL, and what of it was paid back before. */
+export interface PaidAmount {
+  id: string;
+  amount: string;
+  refunded?: string | undefined;
+}
+
+/**
+ * Divides what is paid back over several payments, in their order: each gives at most what is left of it.
+ *
+ * @param amount such as the `amount_to_pay_back` of a refund
+ * @returns the payments that give something, with what each gives. Store it with the refund before you pay it back:
+ * with another `refunded`, the result is another one
+ * @throws TypeError if the payments have less than that left
+ */
+export function splitRefund(amount: string, payments: readonly PaidAmount[]): { id: string; amount: Money }[] {
+  let left = toCentavos(amount);
+  const parts = payments.map((payment) => {
+    const rest = toCentavos(payment.amount) - toCentavos(payment.refunded ?? '0');
+    const part = rest < left ? rest : left;
+    left -= part;
+    return { id: payment.id, part };
+  });
+  if (left > 0n) throw new TypeError(`${fromCentavos(left)} of ${amount} is more than the payments have left`);
+  return parts.filter(({ part }) => part > 0n).map(({ id, part }) => ({ id, amount: fromCentavos(part) }));
+}

@@ -1,3 +1,4 @@
+import { type Checkout, checkout } from './checkout.js';
 import type { Operations } from './generated/operations.gen.js';
 import type { ClockMove, EventPage } from './generated/types.gen.js';
 import type { CallOptions, CsvFile } from './http.js';
@@ -114,6 +115,7 @@ type Files = { readonly [R in keyof typeof FILES]: { csv: Csv<(typeof FILES)[R]>
 
 /** What is not one operation. */
 interface Additions {
+  readonly orders: Checkout;
   readonly events: {
     /** The pages of the feed until its end. Store the `next_after` of each with what you made of its events. */
     pages(...args: Parameters<Operation<'listEvents'>>): AsyncIterable<EventPage>;
@@ -142,6 +144,7 @@ export function resources(send: Send): Resources {
     return [resource, Object.fromEntries(calls) as object];
   });
   const all = Object.fromEntries(made) as Resources;
+  Object.assign(all.orders, checkout(all.orders));
   all.events.pages = (...args) => all.events.list(...args).pages();
   const csvOf = (path: string, query?: object, language?: Language, options?: CallOptions): Promise<CsvFile> => {
     const sent = { ...query, ...(language === 'pt-BR' && { csv: language }) };
