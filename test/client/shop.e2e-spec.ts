@@ -104,12 +104,24 @@ describe('the example of a shop', () => {
     expect(await shop.checkout(aCart())).toMatchObject({ status: 'completed', amount_to_pay: '95.00' });
   });
 
-  it('charges nothing if another till has amended the order', async () => {
+  it('sells what its cart has, although another till has amended the order', async () => {
     const shop = aShop();
     const cart = aCart();
     const { id } = await cashback.orders.create(cart);
     await cashback.orders.amend(id, { total: '90.00', items: cart.items, payment_methods: [] });
-    await expect(shop.checkout(cart)).rejects.toThrow(`another till has amended ${cart.external_id}`);
+    expect(await shop.checkout(cart)).toMatchObject({
+      id,
+      status: 'completed',
+      total: '100.00',
+      amount_to_pay: '80.00',
+    });
+  });
+
+  it('charges nothing if the order is cancelled', async () => {
+    const shop = aShop();
+    const cart = aCart();
+    await cashback.orders.cancel((await cashback.orders.create(cart)).id);
+    await expect(shop.checkout(cart)).rejects.toThrow(`${cart.external_id} is cancelled: it takes no other charge`);
     expect(shop.data.payments).toEqual({});
   });
 
@@ -125,7 +137,8 @@ describe('the example of a shop', () => {
     expect(shop.data).toEqual(stored);
 
     const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
-    const server = createServer((request, response) => void shop.receive(request, response, secret));
+    const receive = shop.webhooks(secret);
+    const server = createServer((request, response) => void receive(request, response));
     await once(server.listen(0, '127.0.0.1'), 'listening');
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const deliver = async (body: object, signature?: string) => {

@@ -3,12 +3,12 @@
  * repeated. year.ts runs it through a year.
  */
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Cashback, CashbackError, type CashbackOptions } from '@cashback/client';
-import type { CreateOrder, CreateRefund, Event, Order, Refund } from '@cashback/client';
-import { type Ping, verify, WebhookError } from '@cashback/client/webhooks';
+import type { CreateRefund, Event, Order, OrderContent, Refund } from '@cashback/client';
+import { type WebhookHandler, webhookHandler } from '@cashback/client/webhooks';
 
+type Cart = OrderContent & { external_id: string };
 /** What pays for an order: money, and the cashback that is deducted from the order in this version. */
 type Charge = { id: string; version: number; amount: string; redeem: string };
 const EMPTY = {
@@ -57,47 +57,46 @@ export class Shop {
   }
 
   /** Sells a cart, however often it is called. If the cashback is gone, the order is cancelled and paid back. */
-  async checkout(cart: CreateOrder): Promise<Order> {
+  async checkout(cart: Cart): Promise<Order> {
     const charge = await this.#prepare(cart);
     this.#pay(`${charge.id}-${charge.version}`, cart.external_id, charge.amount);
     return this.#settle(cart.external_id, charge);
   }
 
   /** Holds what the order can redeem. The charge is stored before it is paid, so there is only one. */
-  async #prepare(cart: CreateOrder): Promise<Charge> {
-    const stored = this.data.charges[cart.external_id];
+  async #prepare({ external_id, ...cart }: Cart): Promise<Charge> {
+    const { orders } = this.cashback;
+    const stored = this.data.charges[external_id];
     if (stored !== undefined) return stored;
-    const { id, total, cashback } = await untilDone(() => this.cashback.orders.create(cart));
-    if (total !== cart.total) throw new Error(`another till has amended ${cart.external_id}`);
+    const { outcome, order } = await untilDone(() => orders.put(external_id, cart));
+    if (outcome !== 'open') throw new Error(`${external_id} is ${order.status}: it takes no other charge`);
     try {
-      const order = await untilDone(() => this.cashback.orders.hold(id, { amount: cashback.to_redeem.maximum }));
-      const { held: redeem } = order.cashback.to_redeem;
-      const charge = { id, version: order.version, amount: order.amount_to_pay, redeem };
-      return this.#transaction(({ charges }) => (charges[cart.external_id] ??= charge));
+      const { maximum: amount } = order.cashback.to_redeem;
+      const held = await untilDone(() => orders.hold(order.id, { amount }, { ifMatch: order.version }));
+      const charge = { id: held.id, version: held.version, amount: held.amount_to_pay, redeem: amount };
+      return this.#transaction(({ charges }) => (charges[external_id] ??= charge));
     } catch (error) {
       // Another order of the customer holds a part of it now, or another call has charged this one.
-      if (isRefused(error, 'redemption_exceeds_maximum') || cart.external_id in this.data.charges)
-        return this.#prepare(cart);
+      if (isRefused(error, 'redemption_exceeds_maximum', 'precondition_failed') || external_id in this.data.charges)
+        return this.#prepare({ external_id, ...cart });
       throw error;
     }
   }
 
-  /** Completes an order that is paid, also one that has expired meanwhile. */
+  /** Completes an order that is paid. Where its cashback is gone, nobody pays the rest: the sale is cancelled. */
   async #settle(external_id: string, { id, version, amount, redeem }: Charge): Promise<Order> {
     const { orders } = this.cashback;
-    const paid = { redeem, payment_methods: [{ id: 'pix', amount }] };
-    for (let ifMatch = version, isGone = false; ;) {
-      try {
-        await untilDone(() => (isGone ? orders.cancel(id) : orders.complete(id, paid, { ifMatch })));
-      } catch (error) {
-        isGone = isRefused(error, 'redemption_no_longer_available');
-        if (!isGone && !isRefused(error, 'precondition_failed', 'invalid_transition')) throw error;
-      }
-      const order = await untilDone(() => orders.get(id));
-      if (order.status === 'cancelled') this.#pay(`${id}-${version}-back`, external_id, `-${amount}`);
-      if (order.status !== 'pending' && order.status !== 'expired') return order;
-      ifMatch = order.version;
+    const paid = { version, redeem, payment_methods: [{ id: 'pix', amount }] };
+    const payment = await untilDone(() => orders.pay(id, paid));
+    if (payment.outcome === 'completed') return payment.order;
+    if (payment.outcome === 'cashback_lost') {
+      await untilDone(() => orders.cancel(id)).catch((error: unknown) => {
+        if (!isRefused(error, 'invalid_transition')) throw error;
+      });
+      return this.#settle(external_id, { id, version, amount, redeem });
     }
+    this.#pay(`${id}-${version}-back`, external_id, `-${amount}`);
+    return payment.order;
   }
 
   async refund(order: string, body: CreateRefund): Promise<Refund> {
@@ -114,27 +113,19 @@ export class Shop {
   /** Reads the feed to its end. The position is stored with what was made of the page. */
   async sync(): Promise<void> {
     for await (const page of this.cashback.events.pages({ after: this.data.after, limit: 100 }))
-      this.#transaction((data) => apply(Object.assign(data, { after: page.next_after }), page.data));
+      this.#transaction((data) => {
+        for (const event of page.data) store(data, event);
+        data.after = page.next_after;
+      });
   }
 
-  /** Handles a webhook. An event that the feed has brought changes nothing. */
-  async receive(request: IncomingMessage, response: ServerResponse, secret: string): Promise<void> {
-    try {
-      const received = await verify(Buffer.concat((await request.toArray()) as Buffer[]), request.headers, secret);
-      this.#transaction((data) => apply(data, 'type' in received ? [received] : received.data));
-      response.writeHead(204).end();
-    } catch (error) {
-      const { status, message } = error instanceof WebhookError ? error : { status: 500, message: 'not stored' };
-      response.writeHead(status).end(message);
-    }
+  /** Handles webhooks. An event that the feed has brought changes nothing. */
+  webhooks(secret: string): WebhookHandler {
+    return webhookHandler(secret, (event) => this.#transaction((data) => store(data, event)));
   }
 }
 
-/** Stores events. From `cashback.available` and `cashback.expiring` your shop can make messages to the customer. */
-function apply({ events }: typeof EMPTY, received: (Event | Ping)[]): void {
-  for (const event of received) {
-    if (event.type === 'ping') continue;
-    const { id, sequence, type, data } = event;
-    events[id] ??= { sequence, type, amount: 'amount' in data ? data.amount : '' };
-  }
+/** From `cashback.available` and `cashback.expiring` your shop can make messages to the customer. */
+function store({ events }: typeof EMPTY, { id, sequence, type, data }: Event): void {
+  events[id] ??= { sequence, type, amount: 'amount' in data ? data.amount : '' };
 }

@@ -70,7 +70,8 @@ async function main(baseUrl: string): Promise<void> {
     if (!(error instanceof CashbackError && error.code === 'webhook_url_taken')) throw error;
     return untilDone(() => rotateSecret(error.existing_id));
   });
-  server.on('request', (request, response) => void shop.receive(request, response, secret));
+  const receive = shop.webhooks(secret);
+  server.on('request', (request, response) => void receive(request, response));
   for (const row of YEAR) await oneDay(shop, `${new Date().getFullYear() + 1}-${row[0]}`, row);
   while ((await untilDone(() => get(id))).behind > 0) await sleep(100);
   const money = Object.values(shop.data.payments).reduce((sum, { amount }) => sum + toCentavos(amount), 0n);

@@ -100,16 +100,17 @@ export const checkout = (orders: Orders): Checkout => ({
 });
 
 async function put(orders: Orders, external_id: string, content: OrderContent, options?: Options): Promise<PutOrder> {
-  let order: Order & { replayed?: boolean } = await orders
-    .create({ ...content, external_id }, options)
-    .catch((error: unknown) => {
-      if (!(error instanceof CashbackError && error.code === 'external_id_conflict')) throw error;
-      return orders.get(error.existing_id, options);
-    });
-  const { id, status, replayed } = order;
+  let order: Order;
+  try {
+    order = await orders.create({ ...content, external_id }, options);
+    // Later versions can have other content, also in the response to a repeat.
+    if (order.version === 1) return { outcome: 'open', order };
+  } catch (error) {
+    if (!(error instanceof CashbackError && error.code === 'external_id_conflict')) throw error;
+    order = await orders.get(error.existing_id, options);
+  }
+  const { id, status } = order;
   if (!isOpen(order)) return { outcome: status === 'cancelled' ? status : 'completed', order };
-  // The response to a repeat is the order as it is, which can have been amended since.
-  if (replayed === false) return { outcome: 'open', order };
   const isOther = (cleanDocument(content.document) ?? content.document) !== order.document;
   const isHeld = toCentavos(order.cashback.to_redeem.held) > 0n;
   if (status === 'expired' || (isOther && isHeld))

@@ -41,6 +41,7 @@ export interface PaidAmount {
  */
 export function splitRefund(amount: string, payments: readonly PaidAmount[]): { id: string; amount: Money }[] {
   let left = toCentavos(amount);
+  if (left < 0n) throw new TypeError(`${amount} cannot be paid back`);
   const parts = payments.map((payment) => {
     const rest = toCentavos(payment.amount) - toCentavos(payment.refunded ?? '0');
     const part = rest < left ? rest : left;
