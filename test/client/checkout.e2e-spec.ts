@@ -161,6 +161,12 @@ describe.each([
       expect((await pay(other.id, { ...money, total: '50.00' })).outcome).toBe('completed');
     });
 
+    it('completes an order of which nothing was charged, as with a coupon of 100 %', async () => {
+      const { order } = await put(cartOf('0.00'));
+      const paid = { version: order.version, redeem: '0.00', payment_methods: pix('0.00') };
+      expect(await pay(order.id, paid)).toMatchObject({ outcome: 'completed', order: { amount_to_pay: '0.00' } });
+    });
+
     it('pays back what was charged for other content, with other values, or for a cancelled order', async () => {
       const first = await charged();
       await put(cartOf('90.00'));

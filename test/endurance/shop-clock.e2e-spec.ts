@@ -107,7 +107,7 @@ describe('the example of a shop behind a network that fails 35 % of the requests
       });
     }
     await jumps;
-    await cashback.sandbox.move({ on: `${NEXT_YEAR + 4}-01-01` });
+    await cashback.sandbox.move({ on: `${NEXT_YEAR + 8}-01-01` });
     await example.module.untilDone(() => shop.sync());
     await expectAgreement(shop, carts);
     const types = new Set(Object.values(shop.data.events).map(({ type }) => type));

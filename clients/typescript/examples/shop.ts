@@ -66,9 +66,11 @@ export class Shop {
   /** Holds what the order can redeem. The charge is stored before it is paid, so there is only one. */
   async #prepare({ external_id, ...cart }: Cart): Promise<Charge> {
     const { orders } = this.cashback;
-    const stored = this.data.charges[external_id];
-    if (stored !== undefined) return stored;
+    const stored = () => this.data.charges[external_id];
+    if (stored() !== undefined) return stored()!;
     const { outcome, order } = await untilDone(() => orders.put(external_id, cart));
+    // Another call may have charged and completed it meanwhile.
+    if (outcome !== 'open' && stored() !== undefined) return stored()!;
     if (outcome !== 'open') throw new Error(`${external_id} is ${order.status}: it takes no other charge`);
     try {
       const { maximum: amount } = order.cashback.to_redeem;

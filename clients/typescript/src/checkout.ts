@@ -24,7 +24,7 @@ export interface PaidOrder {
   version: number;
   /** The cashback that you deducted, in BRL: `"0.00"` without any. */
   redeem: string;
-  /** What was really paid. */
+  /** What was really paid. Amounts of 0.00 are left out. */
   payment_methods: PaymentMethod[];
   /** The `total` of the order that you charged for. Default: `redeem` and the payment methods together. */
   total?: string | undefined;
@@ -120,13 +120,18 @@ async function put(orders: Orders, external_id: string, content: OrderContent, o
 }
 
 async function pay(orders: Orders, id: string, paid: PaidOrder, options?: Options): Promise<Payment> {
-  const { version, total, ...completion } = paid;
-  const amounts = [paid.redeem, ...paid.payment_methods.map(({ amount }) => amount)].map(toCentavos);
+  const { version, total, redeem } = paid;
+  // Where cashback or a coupon pays for all of it, nothing was charged.
+  const payment_methods = paid.payment_methods.filter(({ amount }) => toCentavos(amount) !== 0n);
+  const amounts = [redeem, ...payment_methods.map(({ amount }) => amount)].map(toCentavos);
   const charged = total === undefined ? amounts.reduce((sum, amount) => sum + amount, 0n) : toCentavos(total);
   let ifMatch: number | undefined = version;
   for (let tries = 1; ; tries++) {
     try {
-      return { outcome: 'completed', order: await orders.complete(id, completion, { ...options, ifMatch }) };
+      return {
+        outcome: 'completed',
+        order: await orders.complete(id, { redeem, payment_methods }, { ...options, ifMatch }),
+      };
     } catch (error) {
       const lost = lossOf(error);
       if (lost !== undefined) return lost;
