@@ -14,7 +14,8 @@ redeem on it, and how much the customer will receive for it. Then complete, canc
 * Every error is \`application/problem+json\` (RFC 9457) with a stable \`code\`.
 * Every response has an \`x-request-id\` header. If you send one, it is returned.
 * To use "Try it out", log in, click **Authorize** and paste the \`access_token\`.
-* The guides are in the folder \`docs\` of the project: start with \`docs/integrate.md\`.
+* Start with [the guide](/docs/integrate.md). [/llms.txt](/llms.txt) lists all pages, and Postman imports
+  [a sale](/docs/postman.json).
 `;
 
 const OF_BACK_OFFICE = `* Staff use the [back office](/back-office/).
