@@ -25,7 +25,7 @@ for (const file of files) {
   else
     writeFileSync(
       copy,
-      readFileSync(file, 'utf8').replace(/\[([^\]]+)\]\((?!\w+:|#)([^)#]+)[^)]*\)/g, (link, text, target) =>
+      readFileSync(file, 'utf8').replace(/!?\[([^\]]+)\]\((?!\w+:|#)([^)#]+)[^)]*\)/g, (link, text, target) =>
         files.includes(path.posix.join(path.dirname(file), target)) ? link : text,
       ),
     );
