@@ -14,6 +14,7 @@ COPY nest-cli.json tsconfig.json tsconfig.build.json ./
 COPY migrations ./migrations
 COPY src ./src
 COPY clients ./clients
+COPY docs ./docs
 COPY back-office ./back-office
 COPY tools ./tools
 RUN npm run build

@@ -183,6 +183,7 @@ async function start() {
   // After the first compilation, which empties the folder of both.
   await startBundler(env);
   const described = describe(env);
+  await run(process.execPath, ['tools/documents.mjs'], { env, timeoutMs: 60_000 });
   say('Applying the migrations');
   await migrate(env);
   await seedDemo(env, say, (seeding) => cleanups.push(() => seeding.end(5_000)));

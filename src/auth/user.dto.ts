@@ -87,6 +87,7 @@ class MerchantDto {
   readonly id!: string;
 
   /** @example "Loja da Ana" */
+  @ApiProperty({ maxLength: 200 })
   readonly name!: string;
 }
 

@@ -28,7 +28,7 @@ export class CreateOrderItemDto {
   readonly id!: string;
 
   /**
-   * Price in BRL. It can be "0.00".
+   * Price of one unit in BRL. It can be "0.00".
    * @example "150.00"
    */
   @IsMoney({ zero: true })

@@ -10,11 +10,17 @@ export type LedgerBy = (typeof LEDGER_BY)[number];
 
 /** Days, at most 366 unless the report says otherwise. */
 export class PeriodQueryDto extends CsvQueryDto {
-  /** The first day, in the merchant's time zone. */
+  /**
+   * The first day, in the merchant's time zone.
+   * @example "2026-11-01"
+   */
   @IsDay()
   readonly from!: string;
 
-  /** The day after the last one. */
+  /**
+   * The day after the last one.
+   * @example "2026-12-01"
+   */
   @IsDay()
   readonly to!: string;
 }

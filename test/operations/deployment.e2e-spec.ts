@@ -43,6 +43,13 @@ const VARIABLES = [
 ];
 const named = (text: string, pattern: RegExp): string[] => [...text.matchAll(pattern)].map(([, name]) => name ?? '');
 
+it('.dockerignore lets all programs of `npm run build` into the image', () => {
+  const { scripts } = JSON.parse(read('package.json')) as { scripts: { build: string } };
+  const programs = named(scripts.build, /node (tools\/\S+)/g);
+  expect(programs).toContain('tools/documents.mjs');
+  expect(read('.dockerignore').split('\n')).toEqual(expect.arrayContaining(programs.map((file) => `!${file}`)));
+});
+
 describe('environment variables', () => {
   /** The variables of .env.example, where defaults are commented out. */
   const documented = named(read('.env.example'), /^(?:# )?([A-Z][A-Z0-9_]+)=/gm);

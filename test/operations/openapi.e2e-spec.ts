@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { PROBLEMS } from '../../src/platform/values/problem.js';
 import { createDataSource } from '../../src/schema.js';
@@ -10,6 +12,15 @@ import { PASSWORD } from '../support/factories.js';
 import { seedMerchant } from '../support/seed.js';
 
 /** The tests use the build, because the Swagger plugin works only there. */
+/** The parts of the Postman collection that are used here. */
+interface Collection {
+  variable: { key: string; value: string }[];
+  item: {
+    request: { method: string; url: string; body?: { raw: string } };
+    event: { script: { exec: string[] } }[];
+  }[];
+}
+
 /** The codes of a live service. */
 const CODES = Object.keys(PROBLEMS).filter((code) => code !== 'clock_backwards');
 
@@ -186,6 +197,34 @@ describe('the OpenAPI document', () => {
     expect(metadata!.additionalProperties).toMatchObject({ type: 'string' });
   });
 
+  it('a text or a list of a response has the limit of the same member of a request, and a page that of its limit', () => {
+    const named = Object.values(document.components.schemas).map(({ properties = {}, additionalProperties }) => ({
+      isRequest: additionalProperties === false,
+      members: Object.entries(properties).filter(([, { format, enum: words }]) => !format && !words),
+    }));
+    const limitOf = ({ maxLength, maxItems }: Schema): number | undefined => maxLength ?? maxItems;
+    const ofRequests = named.flatMap(({ isRequest, members }) => (isRequest ? members : []));
+    const limits = new Map(ofRequests.filter(([name, schema]) => name !== 'data' && limitOf(schema)));
+    const ofResponses = named.flatMap(({ isRequest, members }) => (isRequest ? [] : members));
+    const limited = ofResponses.filter(([name, { type }]) => /string|array/.test(String(type)) && limits.has(name));
+    expect(new Set(limited.map(([name]) => name))).toEqual(
+      new Set(
+        ['id', 'external_id', 'store', 'name', 'reason', 'note', 'description', 'url', 'types'].concat(
+          'items',
+          'payment_methods',
+          'permissions',
+        ),
+      ),
+    );
+    expect(
+      limited.filter(([name, schema]) => limitOf(schema)! < limitOf(limits.get(name)!)! || !limitOf(schema)),
+    ).toEqual([]);
+    const { EntryDto, OrderDto, EventPageDto, TopReportDto } = document.components.schemas;
+    expect(EntryDto!.properties!.order_external_id!.maxLength).toBe(100);
+    expect(OrderDto!.properties!.document!.maxLength).toBe(36);
+    expect([EventPageDto, TopReportDto].map((page) => page!.properties!.data!.maxItems)).toEqual([100, 1000]);
+  });
+
   it('a word or null refers to a schema with a name, and a constant is not a list of one word', () => {
     const { ToRedeemDto, RedemptionExceedsMaximumProblem, ToReceiveDto } = document.components.schemas;
     const orNull = (name: string): object => ({ anyOf: [{ $ref: `#/components/schemas/${name}` }, { type: 'null' }] });
@@ -204,17 +243,16 @@ describe('the OpenAPI document', () => {
     expect(lists.filter(({ enum: words }) => (words as unknown[]).includes(null))).toEqual([]);
   });
 
-  it('every parameter of a path has an example that its schema allows', () => {
-    const inPaths = Object.entries(document.paths).flatMap(([route, methods]) =>
+  it('every required parameter has an example that its schema allows', () => {
+    const all = Object.entries(document.paths).flatMap(([route, methods]) =>
       Object.entries(methods).flatMap(([method, { parameters }]) =>
-        parameters.flatMap(({ in: place, schema: { example } }, at) =>
-          place === 'path' ? [{ example, at: ['paths', route, method, 'parameters', String(at), 'schema'] }] : [],
+        parameters.flatMap(({ required, schema: { example } }, at) =>
+          required === true ? [{ example, at: ['paths', route, method, 'parameters', String(at), 'schema'] }] : [],
         ),
       ),
     );
-    expect(inPaths.length).toBeGreaterThan(20);
-    for (const { at, example } of inPaths)
-      expect({ at, errors: contract.errors(at, example) }).toEqual({ at, errors: [] });
+    expect(all.length).toBeGreaterThan(30);
+    for (const { at, example } of all) expect({ at, errors: contract.errors(at, example) }).toEqual({ at, errors: [] });
   });
 
   it('a client repeats the parameter for each word of a list in a query, which is the default of OpenAPI', () => {
@@ -226,6 +264,32 @@ describe('the OpenAPI document', () => {
       ['status', undefined],
       ['types', undefined],
     ]);
+  });
+
+  it('the Postman collection is a sale that runs as it is, from the login to the refund, and another one when it runs again', async () => {
+    const { body } = await new Client(service).get<Collection>('/docs/postman.json');
+    const variables = new Map(body.variable.map(({ key, value }) => [key, value]));
+    variables.set('email', await seedMerchant(createDataSource(database.url))).set('password', PASSWORD);
+    const fill = (text: string): string =>
+      text.replace(/\{\{(.+?)\}\}/g, (_, name: string) => variables.get(name) ?? randomUUID());
+    const statuses: number[] = [];
+    for (const { request, event } of [...body.item, ...body.item]) {
+      const client = new Client(service, variables.get('access_token'));
+      const raw = request.body && fill(request.body.raw);
+      const answer = await client.send(request.method, fill(request.url), { ...(raw && { raw }) });
+      statuses.push(answer.status);
+      const pm = {
+        test: (_: string, check: () => void) => check(),
+        expect: (code: number) => ({
+          to: { be: { within: (least: number, most: number) => code >= least && code <= most } },
+        }),
+        response: { code: answer.status, json: () => answer.body },
+        collectionVariables: { set: (name: string, value: string) => variables.set(name, value) },
+      };
+      for (const { script } of event) runInNewContext(script.exec.join('\n'), { pm });
+    }
+    const sale = [201, 201, 200, 201, 200, 200, 200, 200, 201, 200, 200, 200];
+    expect(statuses).toEqual([...sale, ...sale]);
   });
 
   it('the OpenAPI document describes only operations that the tests call', () => {

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
@@ -6,6 +6,7 @@ import { OrdersService } from '../../src/orders/orders.service.js';
 import { Client } from '../support/client.js';
 import { expectProblem } from '../support/expectations.js';
 import { aMerchant, anOrder } from '../support/factories.js';
+import { anchorsOf } from '../support/pages.js';
 import { aRequest, sendBytes } from '../support/raw.js';
 import { startService } from '../support/service.js';
 import { useService } from '../support/use-service.js';
@@ -44,6 +45,10 @@ describe('request paths', () => {
     ['/docs/swagger-ui-init.js', 'text/javascript'],
     ['/docs/favicon-32x32.png', 'image/png'],
     ['/docs-json', 'application/json'],
+    ['/docs/postman.json', 'application/json'],
+    ['/docs/checkout.md', 'text/markdown; charset=utf-8'],
+    ['/llms.txt', 'text/plain; charset=utf-8'],
+    ['/clients/typescript/examples/shop.ts', 'text/plain; charset=utf-8'],
   ])('GET %s returns %s with an ETag, and 304 without a body for that ETag', async (path, type) => {
     const first = await anyone.get(path);
     expect(first.headers.get('content-type')).toContain(type);
@@ -59,8 +64,30 @@ describe('request paths', () => {
     expect((await fetch(`${service.url}${path}`, { method: 'HEAD' })).headers.get('etag')).toBe(etag);
   });
 
-  it('/docs-yaml is no operation', async () => {
-    expectProblem(await anyone.get('/docs-yaml'), 404, 'route_not_found');
+  it.each(['/docs-yaml', '/docs/none.md', '/clients/typescript/src/http.ts'])('%s is no operation', async (path) => {
+    expectProblem(await anyone.get(path), 404, 'route_not_found');
+  });
+
+  it('every link from /llms.txt, and from the pages that it leads to, leads to a file and a heading of the service', async () => {
+    const files = new Set(['/llms.txt']);
+    const dead: string[] = [];
+    const toHeadings: URL[] = [];
+    for (const path of files) {
+      const { status, body } = await anyone.get<string>(path);
+      if (status !== 200) dead.push(path);
+      for (const [, target = ''] of /\.(md|txt)$/.test(path) ? body.matchAll(/\]\((?!https?:)([^)]+)\)/g) : []) {
+        const url = new URL(target, `${service.url}${path}`);
+        files.add(url.pathname);
+        if (url.hash !== '') toHeadings.push(url);
+      }
+    }
+    for (const { pathname, hash } of toHeadings)
+      if (!anchorsOf(pathname.slice(1)).includes(decodeURIComponent(hash.slice(1)))) dead.push(pathname + hash);
+    expect(dead).toEqual([]);
+    expect(toHeadings.length).toBeGreaterThan(20);
+    const pages = readdirSync('docs', { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.md'));
+    expect([...files]).toEqual(expect.arrayContaining(['/docs/postman.json', '/clients/python/checkout.py']));
+    expect(pages.filter((file) => !file.startsWith('decisions') && !files.has(`/docs/${file}`))).toEqual([]);
   });
 
   it.each([
@@ -81,12 +108,18 @@ describe('request paths', () => {
 describe('DOCS=false, BACK_OFFICE=false and METRICS_TOKEN', () => {
   const { service: closed } = useService({ env: { DOCS: 'false', BACK_OFFICE: 'false', METRICS_TOKEN } });
 
-  it.each(['/', '/docs', '/docs-json', '/docs-yaml', '/docs/swagger-ui.css', '/back-office', '/back-office/'])(
-    '%s returns 404 with DOCS=false and BACK_OFFICE=false',
-    async (path) => {
-      expectProblem(await new Client(closed).get(path), 404, 'route_not_found');
-    },
-  );
+  it.each([
+    '/',
+    '/docs',
+    '/docs-json',
+    '/llms.txt',
+    '/docs/api.md',
+    '/docs/swagger-ui.css',
+    '/back-office',
+    '/back-office/',
+  ])('%s returns 404 with DOCS=false and BACK_OFFICE=false', async (path) => {
+    expectProblem(await new Client(closed).get(path), 404, 'route_not_found');
+  });
 
   it('no operation costs a caller without a token more than a path that does not exist', async () => {
     const { paths } = JSON.parse(readFileSync('dist/openapi.json', 'utf8')) as { paths: Record<string, object> };

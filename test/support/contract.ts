@@ -16,7 +16,7 @@ export interface OpenApi {
 export interface Operation {
   operationId: string;
   tags: string[];
-  parameters: { name: string; in: string; explode?: boolean; schema: Schema }[];
+  parameters: { name: string; in: string; required?: boolean; explode?: boolean; schema: Schema }[];
   requestBody?: { required?: boolean; content: Content };
   responses: Record<string, { content?: Content }>;
 }
@@ -28,6 +28,8 @@ export interface Schema {
   type?: string;
   format?: string;
   pattern?: string;
+  maxLength?: number;
+  maxItems?: number;
   example?: unknown;
   enum?: string[];
   properties?: Record<string, Schema>;

@@ -14,7 +14,8 @@ redeem on it, and how much the customer will receive for it. Then complete, canc
 * Every error is \`application/problem+json\` (RFC 9457) with a stable \`code\`.
 * Every response has an \`x-request-id\` header. If you send one, it is returned.
 * To use "Try it out", log in, click **Authorize** and paste the \`access_token\`.
-* The guides are in the folder \`docs\` of the project: start with \`docs/integrate.md\`.
+* Start with [the guide](/docs/integrate.md). [/llms.txt](/llms.txt) lists all pages, and Postman imports
+  [a sale](/docs/postman.json).
 `;
 
 const OF_BACK_OFFICE = `* Staff use the [back office](/back-office/).
@@ -72,6 +73,8 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
   describeEvents(schemas);
   const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods) as Operation[]);
   for (const operation of operations) completeOperation(operation, schemas);
+  limitResponses(schemas);
+  for (const operation of operations) limitPage(operation, schemas);
   describeProblems(document, operations);
   document.webhooks = webhooks();
   return document;
@@ -150,6 +153,35 @@ function closeRequest(schema: Schema, schemas: Record<string, Schema>): void {
   if (properties === undefined) return;
   schema.additionalProperties = false;
   for (const member of Object.values(properties)) closeRequest(member, schemas);
+}
+
+/** Responses return what requests sent, so they have its limits: an `order_external_id` that of an `external_id`. */
+function limitResponses(schemas: Record<string, Schema>): void {
+  const isRequest = ({ additionalProperties }: Schema): boolean => additionalProperties === false;
+  const membersOf = (some: Schema[]) =>
+    some.flatMap(({ properties = {} }) => Object.entries(properties) as [string, Schema][]);
+  // A UUID is in place of the document if the customer was erased.
+  const limits = new Map([['document', 36]]);
+  for (const [name, { maxLength, maxItems = 0 }] of membersOf(Object.values(schemas).filter(isRequest)))
+    limits.set(name, Math.max(maxLength ?? maxItems, limits.get(name) ?? 0));
+  limits.delete('data');
+  for (const [name, schema] of membersOf(Object.values(schemas).filter((one) => !isRequest(one)))) {
+    const limit = limits.get(/external_id$|reason$|store$/.exec(name)?.[0] ?? name);
+    const [type] = [schema.type].flat();
+    if (!limit) continue;
+    if (type === 'string' && !schema.format && !schema.enum) schema.maxLength ??= limit;
+    if (type === 'array') schema.maxItems ??= limit;
+  }
+}
+
+/** A page has at most as many elements as its `limit` can ask for. */
+function limitPage({ parameters = [], responses }: Operation, schemas: Record<string, Schema>): void {
+  const limit = parameters.find((one): one is { schema: Schema } & typeof one => 'name' in one && one.name === 'limit');
+  const ok = responses['200'];
+  const page = ok !== undefined && 'content' in ok ? ok.content?.['application/json']?.schema : undefined;
+  if (limit === undefined || page === undefined || !('$ref' in page)) return;
+  const data = schemas[page.$ref.replace('#/components/schemas/', '')]?.properties?.['data'];
+  if (data !== undefined) Object.assign(data, { maxItems: limit.schema.maximum });
 }
 
 /**

@@ -1,9 +1,11 @@
 import { type INestApplication } from '@nestjs/common';
 import { type Request, type Response } from 'express';
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import path from 'node:path';
 import { openApiDocument } from './document.js';
+import { postmanCollection } from './postman.js';
 
 declare const location: { origin: string };
 
@@ -117,9 +119,13 @@ const INIT = `SwaggerUIBundle({
 });
 `;
 
+/** Where `npm run build` puts the pages for integrators, also if the service runs from `src`, as in tests. */
+const DOCUMENTS = path.join(import.meta.dirname.replace(/(dist.)?src.platform.openapi$/, ''), 'dist/documents');
+
 /**
- * Serves Swagger UI at `/docs` and the document at `/docs-json`. `/` redirects to `/docs`. Nobody needs a token for
- * them, so what is sent is built once: `SwaggerModule.setup` would serialize the document for each request.
+ * Serves Swagger UI at `/docs`, the document at `/docs-json`, and the pages under their paths in the project, with
+ * their index at `/llms.txt`. `/` redirects to `/docs`. Nobody needs a token for them, so what is sent is built once:
+ * `SwaggerModule.setup` would serialize the document for each request.
  */
 export function serveDocumentation(app: INestApplication): void {
   // The version of Swagger UI that Nest's package depends on.
@@ -133,6 +139,12 @@ export function serveDocumentation(app: INestApplication): void {
   serve(app, '/docs/swagger-ui-bundle.js', 'js', asset('swagger-ui-bundle.js'));
   serve(app, '/docs/swagger-ui.css', 'css', asset('swagger-ui.css'));
   serve(app, '/docs/favicon-32x32.png', 'png', asset('favicon-32x32.png'));
+  serve(app, '/docs/postman.json', 'json', () => JSON.stringify(postmanCollection(openApiDocument(app)), null, 2));
+  for (const file of existsSync(DOCUMENTS) ? readdirSync(DOCUMENTS, { recursive: true, encoding: 'utf8' }) : []) {
+    const type = /\.(md|csv)$/.exec(file)?.[1] ?? 'txt';
+    const read = () => readFileSync(path.join(DOCUMENTS, file));
+    if (path.extname(file) !== '') serve(app, `/${file.replaceAll(path.sep, '/')}`, type, read);
+  }
 }
 
 /** Serves what the first request for it builds. Express answers 304 if the client has it already. */

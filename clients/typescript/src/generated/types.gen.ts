@@ -415,7 +415,7 @@ export type CreateOrderItem = {
      */
     id: string;
     /**
-     * Price in BRL. It can be "0.00".
+     * Price of one unit in BRL. It can be "0.00".
      */
     price: string;
     /**
