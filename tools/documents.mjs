@@ -9,7 +9,7 @@ import path from 'node:path';
 
 const FOLDER = 'dist/documents';
 const SHOWN =
-  /^(docs\/.*\.(md|csv)|docs\/llms\.txt|clients\/(\w+\/README\.md|typescript\/examples\/.*|(python|php)\/.*))$/;
+  /^(docs\/.*\.(md|csv)|docs\/llms\.txt|clients\/(\w+\/README\.md|typescript\/examples\/\w+\.ts|(python|php)\/\w+\.(py|php)))$/;
 
 process.chdir(path.resolve(import.meta.dirname, '..'));
 const files = ['docs', 'clients']
