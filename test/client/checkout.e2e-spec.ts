@@ -167,7 +167,7 @@ describe.each([
       expect(await pay(order.id, paid)).toMatchObject({ outcome: 'completed', order: { amount_to_pay: '0.00' } });
     });
 
-    it('pays back what was charged for other content, with other values, or for a cancelled order', async () => {
+    it('pays back what was charged for different content, with other values, or for a cancelled order', async () => {
       const first = await charged();
       await put(cartOf('90.00'));
       expect(await pay(first.order, first.paid)).toMatchObject({ outcome: 'pay_back', order: { total: '90.00' } });

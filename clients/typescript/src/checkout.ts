@@ -103,7 +103,7 @@ async function put(orders: Orders, external_id: string, content: OrderContent, o
   let order: Order;
   try {
     order = await orders.create({ ...content, external_id }, options);
-    // Later versions can have other content, also in the response to a repeat.
+    // Later versions can have different content, also in the response to a repeat.
     if (order.version === 1) return { outcome: 'open', order };
   } catch (error) {
     if (!(error instanceof CashbackError && error.code === 'external_id_conflict')) throw error;
