@@ -6,7 +6,7 @@ BASE_URL = os.environ.get("BASE_URL", "http://localhost:3000")
 TRIES, TIMEOUT_SECONDS, LONGEST_PAUSE_SECONDS, DOCUMENT = 10, 10, 5, "52998224725"
 
 class Refused(Exception):
-    """The service refuses the request. The "code" of the problem says why, "next_action" what to do."""
+    """The service has refused the request: nothing was done. The "code" says why, "next_action" what to do."""
 
 class AnyStatus(urllib.request.HTTPErrorProcessor):
     http_response = https_response = lambda self, request, response: response
@@ -24,9 +24,9 @@ def send(method, path, body=None, headers={}):
                 answer = json.loads(response.read() or "null")  # fails if the body was cut
             if response.status < 400:
                 return answer
-            failure = Refused(answer)
             if response.status < 500 and response.status not in (408, 429):
-                break
+                raise Refused(answer)
+            failure = RuntimeError(answer)  # it may have been done: send it again later
         except (OSError, http.client.HTTPException, ValueError) as error:
             failure = error
         time.sleep(retry_after + random.uniform(0, min(LONGEST_PAUSE_SECONDS, 0.25 * 2**attempt)))

@@ -26,8 +26,8 @@ export function after(instant: Date, ms: number): Date {
   return new Date(instant.getTime() + ms);
 }
 
-/** RFC 3339, section 5.6, with at most milliseconds. */
-const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,3})?(Z|[+-]\d{2}:\d{2})$/;
+/** RFC 3339, section 5.6. Programs write up to nanoseconds, and what is finer than a millisecond is cut. */
+const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/;
 
 const FIRST_INSTANT_MS = Date.parse('0000-01-01T00:00:00.000Z');
 
