@@ -32,6 +32,7 @@ describe.each([
   /** That of the shop, and one whose requests always arrive. */
   let shop: Cashback;
   let cashback: Cashback;
+  let user: { email: string; password: string };
   let id: string;
 
   const put = (content: object, externalId = id) =>
@@ -52,7 +53,7 @@ describe.each([
   });
   beforeEach(async () => {
     proxy.fault = () => undefined;
-    const { user } = await createSandboxMerchant({ baseUrl: service.url, name: 'Loja' });
+    ({ user } = await createSandboxMerchant({ baseUrl: service.url, name: 'Loja' }));
     cashback = clientOf(user, service);
     shop = clientOf(user, proxy);
     await move(NOON);
@@ -127,6 +128,42 @@ describe.each([
       const results = await atOnce(4, (at) => put(cartOf(totals[at]!)));
       expect(results.map(({ outcome, order }) => `${outcome} ${order.total}`)).toEqual(totals.map((t) => `open ${t}`));
       expect(totals).toContain((await cashback.orders.byExternalId(id)).total);
+    });
+
+    it('holds what was asked for, however often and at the same time, and releases it', async () => {
+      const putHeld = async (redeem: string, total = '100.00') => {
+        const { order } = await untilAnswered(() => shop.orders.put(id, cartOf(total), { redeem }));
+        return `${order.version} ${order.amount_to_pay} ${order.cashback.to_redeem.held}`;
+      };
+      expect(await atOnce(4, () => putHeld('maximum'))).toEqual(Array(4).fill('2 80.00 20.00'));
+      expect(await putHeld('maximum', '30.00')).toBe('3 15.00 15.00');
+      expect(await putHeld('7.5', '30.00')).toBe('4 22.50 7.50');
+      expect(await putHeld('maximum', '100.00')).toBe('6 80.00 20.00');
+      expect(await putHeld('0.00')).toBe('7 100.00 0.00');
+      expect((await errorOf(putHeld('20.01'))).code).toBe('redemption_exceeds_maximum');
+    });
+
+    it('holds less if another order holds a part of the balance meanwhile', async () => {
+      let isFirst = true;
+      const racing = clientOf(user, service, {
+        fetch: async (url, init) => {
+          if (isFirst && (url as string).endsWith('/redemption')) {
+            isFirst = false;
+            await cashback.orders.put(`${id}-2`, cartOf('100.00'), { redeem: '15.00' });
+          }
+          return fetch(url, init);
+        },
+      });
+      const { order } = await racing.orders.put(id, cartOf('100.00'), { redeem: 'maximum' });
+      expect(order).toMatchObject({ amount_to_pay: '95.00', cashback: { to_redeem: { held: '5.00' } } });
+    });
+
+    it('holds until an instant, which a repeat does not change', async () => {
+      const expires_at = `${NEXT_YEAR}-03-01T15:10:00.000Z`;
+      const until = async (redeem?: string) =>
+        (await untilAnswered(() => shop.orders.put(id, cartOf('100.00'), { redeem, expires_at }))).order;
+      expect(await until('5.00')).toMatchObject({ version: 2, expires_at, cashback: { to_redeem: { held: '5.00' } } });
+      expect(await until()).toMatchObject({ version: 2, expires_at, cashback: { to_redeem: { held: '5.00' } } });
     });
 
     it('rejects with the refusal of content that is not valid', async () => {
@@ -207,8 +244,10 @@ describe.each([
       });
 
       it('the sale can be cancelled and paid back', async () => {
-        await cashback.orders.cancel(order);
-        expect(await pay(order, paid)).toMatchObject({ outcome: 'pay_back', order: { status: 'cancelled' } });
+        const cancelled = { outcome: 'pay_back', order: { status: 'cancelled' } };
+        const cancelling = () => untilAnswered(() => shop.orders.pay(order, paid, { ifLost: 'cancel' }));
+        for (const payment of await atOnce(3, cancelling)) expect(payment).toMatchObject(cancelled);
+        expect(await pay(order, paid)).toMatchObject(cancelled);
       });
 
       it('the shop can give a discount', async () => {
@@ -220,8 +259,8 @@ describe.each([
 
     it('rejects with the refusal of another merchant’s order, and of payments that exceed the total', async () => {
       const { order, paid } = await charged();
-      const { user } = await createSandboxMerchant({ baseUrl: service.url, name: 'Outra' });
-      expect((await errorOf(clientOf(user, service).orders.pay(order, paid))).code).toBe('not_found');
+      const { user: other } = await createSandboxMerchant({ baseUrl: service.url, name: 'Outra' });
+      expect((await errorOf(clientOf(other, service).orders.pay(order, paid))).code).toBe('not_found');
       const tooMuch = { ...paid, payment_methods: pix('80.01') };
       expect((await errorOf(pay(order, tooMuch))).code).toBe('payments_exceed_total');
     });

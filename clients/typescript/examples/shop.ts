@@ -22,8 +22,6 @@ const EMPTY = {
   events: {} as Record<string, { sequence: number; type: string; amount: string }>,
 };
 
-const isRefused = (error: unknown, ...codes: string[]) => error instanceof CashbackError && codes.includes(error.code);
-
 /** Goes on where the client gives up. In your shop, a queue of jobs can do it. */
 export async function untilDone<T>(call: () => Promise<T>, tries = 1): Promise<T> {
   try {
@@ -65,40 +63,27 @@ export class Shop {
 
   /** Holds what the order can redeem. The charge is stored before it is paid, so there is only one. */
   async #prepare({ external_id, ...cart }: Cart): Promise<Charge> {
-    const { orders } = this.cashback;
     const stored = () => this.data.charges[external_id];
     if (stored() !== undefined) return stored()!;
-    const { outcome, order } = await untilDone(() => orders.put(external_id, cart));
-    // Another call may have charged and completed it meanwhile.
-    if (outcome !== 'open' && stored() !== undefined) return stored()!;
-    if (outcome !== 'open') throw new Error(`${external_id} is ${order.status}: it takes no other charge`);
-    try {
-      const { maximum: amount } = order.cashback.to_redeem;
-      const held = await untilDone(() => orders.hold(order.id, { amount }, { ifMatch: order.version }));
-      const charge = { id: held.id, version: held.version, amount: held.amount_to_pay, redeem: amount };
+    const put = () => this.cashback.orders.put(external_id, cart, { redeem: 'maximum' });
+    const { outcome, order } = await untilDone(put);
+    if (outcome === 'open') {
+      const { id, version, amount_to_pay: amount } = order;
+      const charge = { id, version, amount, redeem: order.cashback.to_redeem.held };
       return this.#transaction(({ charges }) => (charges[external_id] ??= charge));
-    } catch (error) {
-      // Another order of the customer holds a part of it now, or another call has charged this one.
-      if (isRefused(error, 'redemption_exceeds_maximum', 'precondition_failed') || external_id in this.data.charges)
-        return this.#prepare({ external_id, ...cart });
-      throw error;
     }
+    // Another call may have charged and completed it meanwhile.
+    if (stored() !== undefined) return stored()!;
+    throw new Error(`${external_id} is ${order.status}: it takes no other charge`);
   }
 
   /** Completes an order that is paid. Where its cashback is gone, nobody pays the rest: the sale is cancelled. */
   async #settle(external_id: string, { id, version, amount, redeem }: Charge): Promise<Order> {
-    const { orders } = this.cashback;
     const paid = { version, redeem, payment_methods: [{ id: 'pix', amount }] };
-    const payment = await untilDone(() => orders.pay(id, paid));
-    if (payment.outcome === 'completed') return payment.order;
-    if (payment.outcome === 'cashback_lost') {
-      await untilDone(() => orders.cancel(id)).catch((error: unknown) => {
-        if (!isRefused(error, 'invalid_transition')) throw error;
-      });
-      return this.#settle(external_id, { id, version, amount, redeem });
-    }
-    this.#pay(`${id}-${version}-back`, external_id, `-${amount}`);
-    return payment.order;
+    const pay = () => this.cashback.orders.pay(id, paid, { ifLost: 'cancel' });
+    const { outcome, order } = await untilDone(pay);
+    if (outcome === 'pay_back') this.#pay(`${id}-${version}-back`, external_id, `-${amount}`);
+    return order;
   }
 
   async refund(order: string, body: CreateRefund): Promise<Refund> {

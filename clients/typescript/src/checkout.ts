@@ -43,6 +43,9 @@ export type Payment =
   | { outcome: 'cashback_lost'; maximum: string }
   | { outcome: 'pay_back'; order: Order };
 
+/** What is left if an order whose cashback is lost is cancelled. */
+export type FinalPayment = Exclude<Payment, { outcome: 'cashback_lost' }>;
+
 /** What a checkout needs of several operations on orders. */
 export interface Checkout {
   /**
@@ -50,14 +53,15 @@ export interface Checkout {
    * the new maximum is lowered to it, and that of another customer is released. Put an order only while no charge of it
    * can be paid.
    *
-   * @throws CashbackError if the service refuses the content
+   * @throws CashbackError if the service refuses the content, or `redeem` is more than the maximum
    */
-  put(externalId: string, content: OrderContent, options?: Options): Promise<PutOrder>;
+  put(externalId: string, content: OrderContent, options?: PutOptions): Promise<PutOrder>;
   /**
    * Completes an order that is paid, also if it has expired since. Only one charge may pay for an order, and the
    * service cannot tell which: store the charge under a unique key of the order before you call this.
    */
-  pay(id: string, paid: PaidOrder, options?: Options): Promise<Payment>;
+  pay(id: string, paid: PaidOrder, options: PayOptions & { ifLost: 'cancel' }): Promise<FinalPayment>;
+  pay(id: string, paid: PaidOrder, options?: PayOptions): Promise<Payment>;
   /** Creates and completes an order in one request, for a till that has the money. A refusal leaves no order. */
   sell(sale: Sale, options?: CallOptions): Promise<Payment>;
 }
@@ -65,6 +69,16 @@ export interface Checkout {
 /** An order that is paid. */
 export type Sale = CreateOrder & { complete: CompleteOrder };
 type Options = Omit<CallOptions, 'ifMatch'>;
+export interface PutOptions extends Options {
+  /** What the order then holds, in BRL, or all that it can. Default: what it holds already. */
+  redeem?: string | undefined;
+  /** Until when, by the clock of the merchant. Default: the order's own, or the policy's time from now. */
+  expires_at?: string | undefined;
+}
+export interface PayOptions extends Options {
+  /** `cancel` if nobody pays for cashback that is lost: the order is cancelled, and the outcome is `pay_back`. */
+  ifLost?: 'cancel' | undefined;
+}
 interface Orders {
   create: Operation<'createOrder'>;
   get: Operation<'getOrder'>;
@@ -72,34 +86,53 @@ interface Orders {
   hold: Operation<'holdRedemption'>;
   amend: Operation<'amendOrder'>;
   complete: Operation<'completeOrder'>;
+  cancel: Operation<'cancelOrder'>;
 }
 
 /** How often other requests may change the order in between. */
 const TRIES = 10;
 
+const isRefused = (error: unknown, ...codes: string[]): error is CashbackError =>
+  error instanceof CashbackError && codes.includes(error.code);
 const isChanged = (error: unknown): error is CashbackError =>
-  error instanceof CashbackError && (error.code === 'precondition_failed' || error.code === 'invalid_transition');
-
-/** Works on what is there now, and again if something else was faster. */
-async function untilUnchanged<T>(work: () => Promise<T>, tries = 1): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!isChanged(error) || tries === TRIES) throw error;
-    return untilUnchanged(work, tries + 1);
-  }
-}
+  isRefused(error, 'precondition_failed', 'invalid_transition');
 
 const isOpen = ({ status }: Order): boolean => status === 'pending' || status === 'expired';
 
 /** Makes the methods from the operations. */
 export const checkout = (orders: Orders): Checkout => ({
-  put: (...args) => untilUnchanged(() => put(orders, ...args)),
-  pay: (...args) => pay(orders, ...args),
+  put: (...args) => put(orders, ...args),
+  pay: (...args: Parameters<Checkout['pay']>) => pay(orders, ...args) as Promise<FinalPayment>,
   sell: (...args) => sell(orders, ...args),
 });
 
-async function put(orders: Orders, external_id: string, content: OrderContent, options?: Options): Promise<PutOrder> {
+async function put(
+  orders: Orders,
+  externalId: string,
+  content: OrderContent,
+  { redeem, expires_at, ...options }: PutOptions = {},
+): Promise<PutOrder> {
+  for (let tries = 1; ; tries++)
+    try {
+      const { outcome, order } = await putContent(orders, externalId, content, options);
+      const { held, maximum } = order.cashback.to_redeem;
+      const amount = redeem === 'maximum' ? maximum : redeem;
+      if (outcome !== 'open' || ((amount ?? held) === held && expires_at === undefined)) return { outcome, order };
+      const hold = { amount: amount ?? held, ...(expires_at !== undefined && { expires_at }) };
+      return { outcome, order: await orders.hold(order.id, hold, { ...options, ifMatch: order.version }) };
+    } catch (error) {
+      // Something else was faster: another call, or another order of the customer.
+      const isLess = redeem === 'maximum' && isRefused(error, 'redemption_exceeds_maximum');
+      if (!(isChanged(error) || isLess) || tries === TRIES) throw error;
+    }
+}
+
+async function putContent(
+  orders: Orders,
+  external_id: string,
+  content: OrderContent,
+  options: Options,
+): Promise<PutOrder> {
   let order: Order;
   try {
     order = await orders.create({ ...content, external_id }, options);
@@ -119,7 +152,12 @@ async function put(orders: Orders, external_id: string, content: OrderContent, o
   return { outcome: 'open', order };
 }
 
-async function pay(orders: Orders, id: string, paid: PaidOrder, options?: Options): Promise<Payment> {
+async function pay(
+  orders: Orders,
+  id: string,
+  paid: PaidOrder,
+  { ifLost, ...options }: PayOptions = {},
+): Promise<Payment> {
   const { version, total, redeem } = paid;
   // Where cashback or a coupon pays for all of it, nothing was charged.
   const payment_methods = paid.payment_methods.filter(({ amount }) => toCentavos(amount) !== 0n);
@@ -134,14 +172,24 @@ async function pay(orders: Orders, id: string, paid: PaidOrder, options?: Option
       };
     } catch (error) {
       const lost = lossOf(error);
-      if (lost !== undefined) return lost;
-      if (!isChanged(error) || tries === TRIES) throw error;
+      if (lost !== undefined && ifLost !== 'cancel') return lost;
+      if (lost !== undefined) await cancel(orders, id, options);
+      else if (!isChanged(error) || tries === TRIES) throw error;
       const order = await orders.get(id, options);
       const isCharged = toCentavos(order.total) === charged;
-      if (error.code === 'invalid_transition' || !isCharged) return { outcome: 'pay_back', order };
+      if (isRefused(error, 'invalid_transition') || !isCharged) return { outcome: 'pay_back', order };
       // What was completed with the same values is a repeat, whatever its version was.
       ifMatch = isOpen(order) ? order.version : undefined;
     }
+  }
+}
+
+/** Cancels an order, unless another call has ended it otherwise. */
+async function cancel(orders: Orders, id: string, options: Options): Promise<void> {
+  try {
+    await orders.cancel(id, {}, options);
+  } catch (error) {
+    if (!isRefused(error, 'invalid_transition')) throw error;
   }
 }
 

@@ -4,7 +4,17 @@ import { operation, type Operation, type Send } from './operations.js';
 import { type Resources, resources } from './resources.js';
 import { inMemory, Session, type TokenStore } from './tokens.js';
 
-export type { Checkout, OrderContent, PaidOrder, Payment, PutOrder, Sale } from './checkout.js';
+export type {
+  Checkout,
+  FinalPayment,
+  OrderContent,
+  PaidOrder,
+  Payment,
+  PayOptions,
+  PutOptions,
+  PutOrder,
+  Sale,
+} from './checkout.js';
 export { cleanDocument } from './document.js';
 export { CashbackError, type Unknown } from './errors.js';
 export type * from './generated/types.gen.js';
