@@ -1,7 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Cashback, createSandboxMerchant, type PaidOrder } from '../../clients/typescript/src/index.js';
 import { atOnce } from '../support/client.js';
+import { numberEvents } from '../support/events.js';
 import { findingsOf } from '../support/expectations.js';
+import { aDocument } from '../support/factories.js';
 import { NEXT_YEAR, SANDBOX } from '../support/sandbox.js';
 import { clientOf, errorOf, untilAnswered } from '../support/typescript-client.js';
 import { failing, UnreliableProxy } from '../support/unreliable-proxy.js';
@@ -296,5 +299,27 @@ describe.each([
 
   it('leaves a ledger without findings', async () => {
     expect(await findingsOf(service)).toEqual([]);
+  });
+});
+
+describe('a checkout with the TypeScript client of an order that is due, before the service has expired it', () => {
+  const { service, merchant } = useService();
+
+  it.each([
+    ['pay', 'completed', '80.00'],
+    ['put', 'open', '80.00'],
+  ] as const)('%s waits until it has expired', async (method, outcome, amount_to_pay) => {
+    const document = aDocument();
+    await merchant.credit(document, '20.00');
+    const { orders } = clientOf(merchant, service);
+    const id = `DUE-${method}`;
+    const put = () => orders.put(id, cartOf('100.00', { document }), { redeem: 'maximum' });
+    const { order } = await put();
+    const paid = { version: order.version, redeem: '20.00', payment_methods: pix('80.00') };
+    service.clock.skip(30 * 60_000);
+    const swept = sleep(500).then(() => numberEvents(service));
+    const result = await (method === 'put' ? put() : orders.pay(order.id, paid));
+    expect(result).toMatchObject({ outcome, order: { id: order.id, amount_to_pay } });
+    await swept;
   });
 });

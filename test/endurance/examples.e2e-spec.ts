@@ -45,7 +45,7 @@ const EXAMPLES = [
     command: ['npm', 'run', 'shop', '--workspace', 'clients/typescript'],
     isPossible: true,
     story: YEAR,
-    maxLines: 150,
+    maxLines: 120,
   },
   {
     file: 'clients/python/checkout.py',

@@ -91,6 +91,9 @@ interface Orders {
 
 /** How often other requests may change the order in between. */
 const TRIES = 10;
+/** An order that is due shows it some seconds later, and until then no request finds the version that it reads. */
+const pause = (tries: number): Promise<void> =>
+  new Promise((done) => setTimeout(done, Math.min(1000, 50 * 2 ** tries)));
 
 const isRefused = (error: unknown, ...codes: string[]): error is CashbackError =>
   error instanceof CashbackError && codes.includes(error.code);
@@ -124,6 +127,7 @@ async function put(
       // Something else was faster: another call, or another order of the customer.
       const isLess = redeem === 'maximum' && isRefused(error, 'redemption_exceeds_maximum');
       if (!(isChanged(error) || isLess) || tries === TRIES) throw error;
+      await pause(tries);
     }
 }
 
@@ -178,6 +182,7 @@ async function pay(
       const order = await orders.get(id, options);
       const isCharged = toCentavos(order.total) === charged;
       if (isRefused(error, 'invalid_transition') || !isCharged) return { outcome: 'pay_back', order };
+      if (order.version === ifMatch) await pause(tries);
       // What was completed with the same values is a repeat, whatever its version was.
       ifMatch = isOpen(order) ? order.version : undefined;
     }
