@@ -1,0 +1,3 @@
+export type { CashbackPluginOptions } from './cashback.service';
+export { CashbackEvent } from './entities';
+export { CashbackPlugin, cashbackPaymentHandler } from './plugin';

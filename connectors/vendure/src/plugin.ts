@@ -1,0 +1,116 @@
+import { Parent, ResolveField, Resolver } from '@nestjs/graphql';
+import {
+  Ctx,
+  type CustomFieldConfig,
+  LanguageCode,
+  type Order,
+  type OrderProcess,
+  PaymentMethodHandler,
+  type PaymentProcess,
+  PluginCommonModule,
+  type RequestContext,
+  type RuntimeVendureConfig,
+  VendurePlugin,
+} from '@vendure/core';
+import { webhookHandler } from '@cashback/client/webhooks';
+import { gql } from 'graphql-tag';
+import { type CashbackPluginOptions, CashbackService, OPTIONS } from './cashback.service';
+import { CashbackApplied, CashbackTask } from './entities';
+import { CashbackRefunds } from './refunds.service';
+
+let cashback: CashbackService;
+
+const text = (value: string) => [{ languageCode: LanguageCode.en, value }];
+
+/** Pays with held cashback. It is redeemed when the order is paid, so settling it sends nothing. */
+export const cashbackPaymentHandler = new PaymentMethodHandler({
+  code: 'cashback',
+  description: text('Cashback'),
+  args: {},
+  init: (injector) => {
+    cashback = injector.get(CashbackService);
+  },
+  createPayment: (ctx, order, amount, _args, metadata) => cashback.hold(ctx, order, amount, metadata.amount),
+  settlePayment: () => ({ success: true }),
+  cancelPayment: async (ctx, _order, payment) => {
+    await cashback.release(ctx, payment);
+    return { success: true };
+  },
+  createRefund: (_ctx, _input, _amount, _order, { transactionId }) => ({ state: 'Settled', transactionId }),
+});
+
+const paymentProcess: PaymentProcess<string> = {
+  onTransitionEnd: async (_from, to, { ctx, order }) => {
+    if (to === 'Authorized' || to === 'Settled') await cashback.settlePayment(ctx, order.id);
+  },
+};
+
+const orderProcess: OrderProcess<string> = {
+  onTransitionEnd: async (from, to, { ctx, order }) => {
+    if (to === 'Cancelled') await cashback.cancel(ctx, order.id);
+    else if (to === 'AddingItems') await cashback.cancelPayment(ctx, order.id);
+    else if (to === 'PaymentSettled' || from === 'ArrangingAdditionalPayment') await cashback.charge(ctx, order.id);
+  },
+};
+
+@Resolver('Order')
+class CashbackResolver {
+  @ResolveField()
+  cashback(@Ctx() ctx: RequestContext, @Parent() order: Order): ReturnType<CashbackService['show']> {
+    return cashback.show(ctx, order);
+  }
+}
+
+const schema = gql`
+  extend type Order {
+    "Null if the order is not in BRL, or the cashback service does not answer."
+    cashback: OrderCashback
+  }
+
+  "Amounts are in centavos."
+  type OrderCashback {
+    "What the customer receives for the order."
+    toReceive: Money!
+    "What the order can redeem at most. Null if the customer is unknown."
+    toRedeem: Money
+    "What of the total is paid with cashback."
+    redeemed: Money!
+  }
+`;
+
+function configure(config: RuntimeVendureConfig): RuntimeVendureConfig {
+  const { webhookSecret, webhookRoute: route = '/cashback/webhooks' } = CashbackPlugin.options;
+  const cpf: CustomFieldConfig = { name: 'cpf', type: 'string', nullable: true, label: text('CPF') };
+  config.customFields.Order?.push(cpf);
+  // It decides whose cashback a customer can redeem, so customers do not write it.
+  config.customFields.Customer?.push({ ...cpf, public: false });
+  config.paymentOptions.paymentMethodHandlers.push(cashbackPaymentHandler);
+  config.paymentOptions.process?.push(paymentProcess);
+  config.orderOptions.process?.push(orderProcess);
+  if (webhookSecret === undefined) return config;
+  const receive = webhookHandler<RequestContext>(webhookSecret, (event, ctx) => cashback.apply(ctx, event), {
+    once: (id, work) => cashback.once(id, work),
+  });
+  // Before Vendure parses the body, whose bytes are signed.
+  const handler = (request: never, response: never) => receive(request, response);
+  config.apiOptions.middleware.push({ route, handler, beforeListen: true });
+  return config;
+}
+
+/** Cashback in a Vendure shop. */
+@VendurePlugin({
+  imports: [PluginCommonModule],
+  entities: [CashbackTask, CashbackApplied],
+  providers: [{ provide: OPTIONS, useFactory: () => CashbackPlugin.options }, CashbackService, CashbackRefunds],
+  shopApiExtensions: { schema, resolvers: [CashbackResolver] },
+  configuration: configure,
+  compatibility: '^3.0.0',
+})
+export class CashbackPlugin {
+  static options: CashbackPluginOptions;
+
+  static init(options: CashbackPluginOptions): typeof CashbackPlugin {
+    this.options = options;
+    return CashbackPlugin;
+  }
+}
