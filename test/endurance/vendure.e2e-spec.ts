@@ -6,7 +6,7 @@ import type { NpmFolder } from '../support/npm-folder.js';
 import { SANDBOX } from '../support/sandbox.js';
 import { UnreliableProxy } from '../support/unreliable-proxy.js';
 import { useBuiltService } from '../support/use-service.js';
-import { buildConnector, Checkout, compareBooks, type Purchase, until, VendureShop } from '../support/vendure.js';
+import { buildConnector, Checkout, compareBooks, ordersOf, type Purchase, until, VendureShop } from '../support/vendure.js';
 
 const service = useBuiltService(SANDBOX);
 let folder: NpmFolder;
@@ -61,18 +61,18 @@ const ROWS: Record<string, Row> = {
   'a coupon, shipping and cashback': {
     buys: { goods: { cup: 3, bag: 1 }, coupon: true },
     pays: [['cashback'], ['pix']],
-    is: '',
+    is: '154.88 = 104.88 + 50.00, earns 4.24',
   },
   'prices without tax': {
     buys: { channel: 'net', goods: { cup: 3, bag: 1 } },
     pays: [['cashback', { amount: 1001 }], ['pix']],
-    is: '',
+    is: '169.89 = 159.88 + 10.01, earns 6.99',
   },
-  'no cashback': { buys: { goods: { box: 1 } }, pays: [['pix']], is: '' },
+  'no cashback': { buys: { goods: { box: 1 } }, pays: [['pix']], is: '139.97 = 139.97 + 0.00, earns 6.00' },
   'several payments': {
     buys: { goods: { box: 2, pin: 1 } },
     pays: [['pix', { amount: 5000 }], ['cashback', { amount: 3333 }], ['pix']],
-    is: '',
+    is: '260.05 = 226.72 + 33.33, earns 10.34',
   },
   'refunds of three units whose price does not divide': {
     buys: { channel: 'net', goods: { cup: 3 }, shipping: 'free' },
@@ -111,6 +111,14 @@ async function bookkeeping({ client }: Business, checkout: Checkout): Promise<st
   return shop.refunded === 0 ? sold : `${sold}; ${refunded} = ${paidBack} + ${returned}, takes back ${takenBack}`;
 }
 
+/** The payments of an order, as `method state amount`. */
+const paymentsOf = async (checkout: Checkout): Promise<string[]> => {
+  const { payments } = await checkout.order();
+  return payments.map(({ method, state, amount }: { method: string; state: string; amount: number }) =>
+    [method, state, amount].join(' '),
+  );
+};
+
 describe('a checkout in Vendure and the service agree to the centavo', () => {
   let business: Business;
   beforeAll(async () => {
@@ -118,17 +126,110 @@ describe('a checkout in Vendure and the service agree to the centavo', () => {
   });
   afterAll(() => business.close());
 
+  const begin = async (purchase: Purchase): Promise<Checkout> =>
+    Checkout.begin(business.shop, { cpf: await aCustomer(business), isVerified: true, ...purchase });
+  const held = async (cpf: string): Promise<string> =>
+    (await business.client.wallets.search({ document: cpf })).held;
+
   it.each(Object.entries(ROWS))('%s', async (_, { buys, pays, refunds = [], is }) => {
-    const cpf = await aCustomer(business);
-    const checkout = await Checkout.begin(business.shop, { ...buys, cpf, isVerified: true });
-    console.log(await checkout.active());
+    const checkout = await begin(buys);
     for (const [method, metadata] of pays) expect(await checkout.pay(method, metadata)).toBe('Order');
-    for (const refund of refunds) {
-      expect(await bookkeeping(business, checkout)).toBeTruthy();
-      const r = await checkout.refund(refund);
-      console.log(r);
-    }
-    console.log(await bookkeeping(business, checkout));
-    console.log(business.shop.log.split('\n').filter((l) => /Cashback|error/.test(l)).slice(-5).join('\n'));
+    for (const refund of refunds) expect(await checkout.refund(refund)).toBe('Refund');
+    expect(await bookkeeping(business, checkout)).toBe(is);
+  });
+
+  it.each([
+    ['a guest without a CPF', { cpf: '' }, { toReceive: 600, toRedeem: null, redeemed: 0 }, 0],
+    ['a guest whose CPF nobody has verified', { isVerified: false }, { toReceive: 600, toRedeem: null, redeemed: 0 }, 1],
+    ['a cart in dollars', { channel: 'usd' as const }, null, 0],
+  ])('%s cannot redeem', async (_, purchase, shown, orders) => {
+    const checkout = await begin({ goods: { box: 1 }, ...purchase });
+    expect((await checkout.active()).cashback).toEqual(shown);
+    expect(await checkout.pay('cashback')).toBe('PaymentDeclinedError');
+    expect(await checkout.pay('pix')).toBe('Order');
+    const found = await until('the order is sold', async () => {
+      const list = await ordersOf(business.client, checkout.code);
+      return list.length === orders && list.every(({ status }) => status === 'completed') ? list : undefined;
+    });
+    expect(found).toHaveLength(orders);
+  });
+
+  it('a customer who is logged in redeems with the CPF that the shop has stored', async () => {
+    const cpf = await aCustomer(business);
+    const input = { emailAddress: 'ana@example.com', firstName: 'Ana', lastName: 'Lima', customFields: { cpf } };
+    await business.shop.admin(
+      'mutation ($input: CreateCustomerInput!) { createCustomer(input: $input, password: "ana-password") { __typename } }',
+      { input },
+    );
+    const session = business.shop.session();
+    await session.send('mutation { login(username: "ana@example.com", password: "ana-password") { __typename } }');
+    const checkout = await Checkout.begin(business.shop, { goods: { box: 1 } }, session);
+    expect((await checkout.active()).cashback).toEqual({ toReceive: 600, toRedeem: 5000, redeemed: 0 });
+    expect(await checkout.pay('cashback')).toBe('Order');
+    expect((await checkout.active()).cashback).toEqual({ toReceive: 350, toRedeem: 5000, redeemed: 5000 });
+    expect(await checkout.pay('pix')).toBe('Order');
+    expect(await bookkeeping(business, checkout)).toBe('139.97 = 89.97 + 50.00, earns 3.50');
+  });
+
+  it('a double click makes one cashback payment', async () => {
+    const checkout = await begin({ goods: { box: 1 } });
+    const results = await Promise.all(Array.from({ length: 3 }, () => checkout.pay('cashback')));
+    expect(results.sort()).toEqual(['Order', 'PaymentDeclinedError', 'PaymentDeclinedError']);
+    expect(await checkout.pay('pix')).toBe('Order');
+    expect(await bookkeeping(business, checkout)).toBe('139.97 = 89.97 + 50.00, earns 3.50');
+  });
+
+  it('a customer who goes back to the cart releases the cashback, and holds for the new cart', async () => {
+    const cpf = await aCustomer(business);
+    const checkout = await begin({ goods: { bag: 1 }, cpf });
+    expect(await checkout.pay('cashback')).toBe('Order');
+    expect(await held(cpf)).toBe('24.99');
+    await checkout.goTo('AddingItems');
+    expect(await held(cpf)).toBe('0.00');
+    await checkout.add({ cup: 1 });
+    await checkout.goTo('ArrangingPayment');
+    expect(await checkout.pay('cashback')).toBe('Order');
+    expect(await checkout.pay('pix')).toBe('Order');
+    expect(await paymentsOf(checkout)).toEqual(['cashback Cancelled 2499', 'cashback Settled 4166', 'pix Settled 6156']);
+    expect(await bookkeeping(business, checkout)).toBe('');
+  });
+
+  it('a cancelled order is cancelled at the service', async () => {
+    const cpf = await aCustomer(business);
+    const checkout = await begin({ goods: { bag: 1 }, cpf });
+    expect(await checkout.pay('cashback')).toBe('Order');
+    expect(await checkout.staff('cancelOrder', 'CancelOrderInput', { orderId: checkout.id })).toBe('Order');
+    await until('the order is cancelled', async () => {
+      const [order] = await ordersOf(business.client, checkout.code);
+      return order?.status === 'cancelled' || undefined;
+    });
+    expect(await held(cpf)).toBe('0.00');
+    expect(await paymentsOf(checkout)).toEqual(['cashback Cancelled 2499']);
+  });
+
+  it('an order is completed when the payment that was authorized is settled', async () => {
+    const checkout = await begin({ goods: { box: 1 } });
+    expect(await checkout.pay('cashback')).toBe('Order');
+    expect(await checkout.pay('card', { later: true })).toBe('Order');
+    expect(await paymentsOf(checkout)).toEqual(['cashback Authorized 5000', 'card Authorized 8997']);
+    const { payments } = await checkout.order();
+    await business.shop.admin(`mutation { settlePayment(id: "${payments[1].id}") { __typename } }`);
+    expect(await bookkeeping(business, checkout)).toBe('139.97 = 89.97 + 50.00, earns 3.50');
+  });
+
+  it('a modification of a paid order is an order of its own, or a refund', async () => {
+    const checkout = await begin({ goods: { box: 1, bag: 2 } });
+    expect(await checkout.pay('cashback', { amount: 3001 })).toBe('Order');
+    expect(await checkout.pay('pix')).toBe('Order');
+    expect(await bookkeeping(business, checkout)).toBe('239.95 = 209.94 + 30.01, earns 9.50');
+    await checkout.modify({ cup: 1 }, 'pix');
+    await checkout.staffGoesTo('ArrangingAdditionalPayment');
+    const paid = { orderId: checkout.id, method: 'card', transactionId: 'card-1' };
+    expect(await checkout.staff('addManualPaymentToOrder', 'ManualPaymentInput', paid)).toBe('Order');
+    await checkout.staffGoesTo('PaymentSettled');
+    expect(await bookkeeping(business, checkout)).toBe('');
+    await checkout.modify({ bag: 1 }, 'pix');
+    await checkout.staffGoesTo('PaymentSettled');
+    expect(await bookkeeping(business, checkout)).toBe('');
   });
 });

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { cpSync } from 'node:fs';
 import path from 'node:path';
@@ -236,7 +237,7 @@ export class Checkout {
     await checkout.add(purchase.goods);
     const { cpf, isVerified, coupon, shipping = 'sedex' } = purchase;
     const phoneNumber = isVerified ? 'verified' : undefined;
-    const guest = { emailAddress: `guest@example.com`, firstName: 'Ana', lastName: 'Lima', phoneNumber };
+    const guest = { emailAddress: `${randomUUID()}@example.com`, firstName: 'Ana', lastName: 'Lima', phoneNumber };
     await session.send('mutation ($input: CreateCustomerInput!) { setCustomerForOrder(input: $input) { __typename } }', {
       input: guest,
     });
@@ -287,7 +288,7 @@ export class Checkout {
   }
 
   /** Refunds lines by SKU, and shipping, or an amount, on the first payment of the method. */
-  async refund(by: { goods?: Purchase['goods']; shipping?: number; amount?: number; method: string }): Promise<Data> {
+  async refund(by: { goods?: Purchase['goods']; shipping?: number; amount?: number; method: string }): Promise<string> {
     const { lines, payments } = await this.order();
     const paymentId = payments.find(({ method }: Data) => method === by.method).id;
     const returned = Object.entries(by.goods ?? {}).map(([sku, quantity]) => {
@@ -296,10 +297,36 @@ export class Checkout {
     });
     const { shipping = 0, amount } = by;
     const input = { lines: returned, shipping, adjustment: 0, paymentId, ...(amount && { amount }) };
-    return this.shop.admin(
-      'mutation ($input: RefundOrderInput!) { refundOrder(input: $input) { __typename ... on ErrorResult { message } } }',
-      { input },
-    );
+    return this.staff('refundOrder', 'RefundOrderInput', input);
+  }
+
+  /** Makes a mutation of an administrator. @returns the type of the result, or of the refusal */
+  async staff(mutation: string, type: string, input: object): Promise<string> {
+    const query = `mutation ($input: ${type}!) { ${mutation}(input: $input) { __typename ... on ErrorResult { message } } }`;
+    return (await this.shop.admin(query, { input })).__typename;
+  }
+
+  async staffGoesTo(state: string): Promise<void> {
+    const query = `mutation { transitionOrderToState(id: "${this.id}", state: "${state}") { ... on Order { state } ... on ErrorResult { message } } }`;
+    const result = await this.shop.admin(query);
+    if (result?.state !== state) throw new Error(JSON.stringify(result));
+  }
+
+  /** Changes quantities of a paid order by SKU. A lower total is refunded on the payment of the method. */
+  async modify(goods: Purchase['goods'], method: string): Promise<void> {
+    await this.staffGoesTo('Modifying');
+    const { lines, payments } = await this.order();
+    const changes = Object.entries(goods).map(([sku, quantity]) => {
+      const line = lines.find(({ productVariant }: Data) => productVariant.sku === sku);
+      return line ? { orderLineId: line.id, quantity } : { productVariantId: this.shop.ids[sku], quantity };
+    });
+    const result = await this.staff('modifyOrder', 'ModifyOrderInput', {
+      ...{ dryRun: false, orderId: this.id },
+      adjustOrderLines: changes.filter((change) => 'orderLineId' in change),
+      addItems: changes.filter((change) => 'productVariantId' in change),
+      refunds: [{ paymentId: payments.find((payment: Data) => payment.method === method).id }],
+    });
+    if (result !== 'Order') throw new Error(result);
   }
 }
 

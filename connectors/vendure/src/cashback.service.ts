@@ -128,8 +128,9 @@ export class CashbackService implements OnApplicationBootstrap, OnApplicationShu
     const document = await this.redeemer(ctx, order);
     if (order.currencyCode !== 'BRL' || document === undefined) return declined('This order can redeem no cashback.');
     // Committed at once: transactions that insert an equal key and then change its row would wait for each other.
-    const insert = this.connection.rawConnection.createQueryBuilder().insert().into(CashbackTask).orIgnore();
-    await insert.values({ externalId, orderId: id, channelId: ctx.channelId }).execute();
+    const insert = this.connection.rawConnection.createQueryBuilder().insert().into(CashbackTask);
+    const values = { externalId, orderId: id, channelId: ctx.channelId };
+    await insert.values(values).orIgnore().updateEntity(false).execute();
     // One of two requests finds it open.
     const { affected } = await this.tasks(ctx).update({ externalId, state: 'open' }, { state: 'held' });
     if (affected !== 1) return declined('Cashback pays for this order already.');

@@ -38,8 +38,14 @@ export class CashbackRefunds implements OnApplicationBootstrap {
     const create: CreateRefund = this.payments.createRefund.bind(this.payments);
     this.payments.createRefund = async (ctx, input, order, payment) => {
       await this.cashback.deliver(order.id);
-      // What was added last comes back first.
-      const tasks = await this.cashback.tasks(ctx).find({ where: { orderId: order.id }, order: { id: 'DESC' } });
+      // The lock also reads what was delivered after the transaction began. SQLite has one writer, and no locks.
+      const canLock = !/sqlite|sqljs/.test(this.connection.rawConnection.options.type);
+      const tasks = await this.cashback.tasks(ctx).find({
+        where: { orderId: order.id },
+        // What was added last comes back first.
+        order: { id: 'DESC' },
+        ...(canLock && { lock: { mode: 'pessimistic_write' } }),
+      });
       const sales = tasks.filter(({ sale, state }) => sale && state !== 'held' && state !== 'cancelled');
       if (sales.length === 0) return create(ctx, input, order, payment);
       if (sales.some(({ state }) => state !== 'completed'))
@@ -64,10 +70,11 @@ export class CashbackRefunds implements OnApplicationBootstrap {
       }),
     );
     const goods = sum(lines, (price) => price);
-    const total = input.amount || goods + (input.shipping ?? 0) + (input.adjustment ?? 0);
-    const parts = await this.divide(total, goods || total, tasks, sales);
-    const known = sum(parts, ({ amount }) => amount);
-    if (known < total) return new RefundAmountError({ maximumRefundable: known });
+    const wanted = input.amount || goods + (input.shipping ?? 0) + (input.adjustment ?? 0);
+    const parts = await this.divide(wanted, goods || wanted, tasks, sales);
+    // Rounded units can cost more than their line.
+    const total = sum(parts, ({ amount }) => amount);
+    if (input.amount && total < wanted) return new RefundAmountError({ maximumRefundable: total });
     const refunds: Refund[] = [];
     for (const { payment, amount } of await this.shares(
       ctx,
