@@ -1,12 +1,22 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Cashback, createSandboxMerchant } from '../../clients/typescript/src/index.js';
 import { fromMinor } from '../../clients/typescript/src/money.js';
+import { runNode } from '../support/build.js';
 import { freePort } from '../support/built-service.js';
 import type { NpmFolder } from '../support/npm-folder.js';
+import { testEnvironment } from '../support/service.js';
 import { SANDBOX } from '../support/sandbox.js';
 import { UnreliableProxy } from '../support/unreliable-proxy.js';
 import { useBuiltService } from '../support/use-service.js';
-import { buildConnector, Checkout, compareBooks, ordersOf, type Purchase, until, VendureShop } from '../support/vendure.js';
+import {
+  buildConnector,
+  Checkout,
+  compareBooks,
+  ordersOf,
+  type Purchase,
+  until,
+  VendureShop,
+} from '../support/vendure.js';
 
 const service = useBuiltService(SANDBOX);
 let folder: NpmFolder;
@@ -21,6 +31,7 @@ interface Business {
   client: Cashback;
   proxy: UnreliableProxy;
   shop: VendureShop;
+  endpointId: string;
   close(): Promise<void>;
 }
 
@@ -37,7 +48,7 @@ async function openBusiness(): Promise<Business> {
     await shop.close();
     await proxy.stop();
   };
-  return { client, proxy, shop, close };
+  return { client, proxy, shop, endpointId: endpoint.id, close };
 }
 
 let customers = 0;
@@ -82,7 +93,7 @@ const ROWS: Record<string, Row> = {
       { goods: { cup: 1 }, method: 'cashback' },
       { goods: { cup: 1 }, method: 'pix' },
     ],
-    is: '',
+    is: '100.01 = 92.24 + 7.77, earns 4.61; 100.01 = 92.24 + 7.77, takes back 4.61',
   },
   'refunds of goods with a coupon, of shipping, and of an amount': {
     buys: { goods: { cup: 3, bag: 2, pin: 3 }, coupon: true },
@@ -93,7 +104,7 @@ const ROWS: Record<string, Row> = {
       { amount: 1, method: 'cashback' },
       { goods: { bag: 1 }, shipping: 0, method: 'cashback' },
     ],
-    is: '',
+    is: '199.90 = 179.91 + 19.99, earns 8.00; 94.91 = 85.42 + 9.49, takes back 3.35',
   },
 };
 
@@ -128,8 +139,7 @@ describe('a checkout in Vendure and the service agree to the centavo', () => {
 
   const begin = async (purchase: Purchase): Promise<Checkout> =>
     Checkout.begin(business.shop, { cpf: await aCustomer(business), isVerified: true, ...purchase });
-  const held = async (cpf: string): Promise<string> =>
-    (await business.client.wallets.search({ document: cpf })).held;
+  const held = async (cpf: string): Promise<string> => (await business.client.wallets.search({ document: cpf })).held;
 
   it.each(Object.entries(ROWS))('%s', async (_, { buys, pays, refunds = [], is }) => {
     const checkout = await begin(buys);
@@ -140,7 +150,12 @@ describe('a checkout in Vendure and the service agree to the centavo', () => {
 
   it.each([
     ['a guest without a CPF', { cpf: '' }, { toReceive: 600, toRedeem: null, redeemed: 0 }, 0],
-    ['a guest whose CPF nobody has verified', { isVerified: false }, { toReceive: 600, toRedeem: null, redeemed: 0 }, 1],
+    [
+      'a guest whose CPF nobody has verified',
+      { isVerified: false },
+      { toReceive: 600, toRedeem: null, redeemed: 0 },
+      1,
+    ],
     ['a cart in dollars', { channel: 'usd' as const }, null, 0],
   ])('%s cannot redeem', async (_, purchase, shown, orders) => {
     const checkout = await begin({ goods: { box: 1 }, ...purchase });
@@ -190,8 +205,12 @@ describe('a checkout in Vendure and the service agree to the centavo', () => {
     await checkout.goTo('ArrangingPayment');
     expect(await checkout.pay('cashback')).toBe('Order');
     expect(await checkout.pay('pix')).toBe('Order');
-    expect(await paymentsOf(checkout)).toEqual(['cashback Cancelled 2499', 'cashback Settled 4166', 'pix Settled 6156']);
-    expect(await bookkeeping(business, checkout)).toBe('');
+    expect(await paymentsOf(checkout)).toEqual([
+      'cashback Cancelled 2499',
+      'cashback Settled 4166',
+      'pix Settled 6156',
+    ]);
+    expect(await bookkeeping(business, checkout)).toBe('103.22 = 61.56 + 41.66, earns 2.08');
   });
 
   it('a cancelled order is cancelled at the service', async () => {
@@ -224,12 +243,142 @@ describe('a checkout in Vendure and the service agree to the centavo', () => {
     expect(await bookkeeping(business, checkout)).toBe('239.95 = 209.94 + 30.01, earns 9.50');
     await checkout.modify({ cup: 1 }, 'pix');
     await checkout.staffGoesTo('ArrangingAdditionalPayment');
-    const paid = { orderId: checkout.id, method: 'card', transactionId: 'card-1' };
+    const paid = { orderId: checkout.id, method: 'card', transactionId: 'card-1', metadata: {} };
     expect(await checkout.staff('addManualPaymentToOrder', 'ManualPaymentInput', paid)).toBe('Order');
     await checkout.staffGoesTo('PaymentSettled');
-    expect(await bookkeeping(business, checkout)).toBe('');
+    expect(await bookkeeping(business, checkout)).toBe('273.28 = 243.27 + 30.01, earns 11.16');
     await checkout.modify({ bag: 1 }, 'pix');
     await checkout.staffGoesTo('PaymentSettled');
     expect(await bookkeeping(business, checkout)).toBe('');
   });
+});
+
+describe('what the network and a crash do to a checkout', () => {
+  let business: Business;
+  beforeAll(async () => {
+    business = await openBusiness();
+  });
+  afterAll(() => business.close());
+
+  const begin = async (purchase: Purchase): Promise<Checkout> =>
+    Checkout.begin(business.shop, { cpf: await aCustomer(business), isVerified: true, ...purchase });
+
+  it('an order whose shop is killed between charge and completion is completed when the shop is back', async () => {
+    const { proxy, shop } = business;
+    const checkout = await begin({ goods: { box: 1 } });
+    expect(await checkout.pay('cashback')).toBe('Order');
+    proxy.fault = () => 'refuse';
+    expect(await checkout.pay('pix')).toBe('Order');
+    await shop.kill();
+    proxy.fault = () => undefined;
+    await shop.start();
+    expect(await bookkeeping(business, checkout)).toBe('139.97 = 89.97 + 50.00, earns 3.50');
+  });
+
+  it('a refund whose shop is killed before the service knows it is made when the shop is back', async () => {
+    const { proxy, shop } = business;
+    const checkout = await begin({ goods: { box: 2 } });
+    expect(await checkout.pay('cashback')).toBe('Order');
+    expect(await checkout.pay('pix')).toBe('Order');
+    expect(await bookkeeping(business, checkout)).toBe('260.04 = 210.04 + 50.00, earns 9.50');
+    proxy.fault = ({ path }) => (path.endsWith('/refunds') ? 'refuse' : undefined);
+    expect(await checkout.refund({ goods: { box: 1 }, method: 'pix' })).toBe('Refund');
+    await shop.kill();
+    proxy.fault = () => undefined;
+    await shop.start();
+    expect(await bookkeeping(business, checkout)).toBe(
+      '260.04 = 210.04 + 50.00, earns 9.50; 120.07 = 96.99 + 23.08, takes back 4.75',
+    );
+  });
+
+  it('a cart shows no cashback, and is paid without, while the service is unreachable', async () => {
+    const { proxy } = business;
+    proxy.fault = () => 'refuse';
+    const checkout = await begin({ goods: { box: 1 } });
+    expect((await checkout.active()).cashback).toBeNull();
+    expect(await checkout.pay('cashback')).toBe('PaymentDeclinedError');
+    expect(await checkout.pay('pix')).toBe('Order');
+    proxy.fault = () => undefined;
+  });
+
+  it('events of webhooks are applied once, also those that came while the shop was down', async () => {
+    const { client, shop, endpointId } = business;
+    await shop.kill();
+    const before = shop.events.length;
+    await aCustomer(business);
+    await shop.start();
+    await client.webhookEndpoints.enable(endpointId);
+    const type = 'cashback.granted';
+    await until(
+      'the event is applied',
+      () => shop.events.slice(before).some((event) => event.endsWith(type)) || undefined,
+    );
+    const applied = shop.events.length;
+    await client.webhookEndpoints.seek(endpointId, { after: 0 });
+    await client.webhookEndpoints.enable(endpointId);
+    const isDone = async () => (await client.webhookEndpoints.get(endpointId)).behind === 0 || undefined;
+    await until('all were sent again', isDone);
+    expect(shop.events).toHaveLength(applied);
+  });
+
+  it('a cart whose hold expires loses its cashback payment', async () => {
+    const checkout = await begin({ goods: { box: 1 }, channel: 'net' });
+    expect(await checkout.pay('cashback')).toBe('Order');
+    const { expires_at } = await business.client.orders.byExternalId(checkout.code);
+    await business.client.sandbox.move({ now: expires_at! });
+    await until(
+      'the payment is cancelled',
+      async () => (await paymentsOf(checkout)).includes('cashback Cancelled 5000') || undefined,
+    );
+    expect(await checkout.pay('pix')).toBe('Order');
+    expect(await bookkeeping(business, checkout)).toBe('139.97 = 139.97 + 0.00, earns 6.00');
+  });
+});
+
+describe('two shops at once, one of which is killed in the middle', () => {
+  const businesses: Business[] = [];
+  beforeAll(async () => {
+    for (let i = 0; i < 2; i++) businesses.push(await openBusiness());
+  });
+  afterAll(() => Promise.all(businesses.map((business) => business.close())));
+
+  /** Repeats what a shop that was killed has not answered. */
+  const untilAnswered = <T>(step: () => Promise<T>): Promise<T> =>
+    until('the shop answers', () => step().catch(() => undefined));
+
+  async function buy(business: Business): Promise<Checkout> {
+    const purchase = { goods: { cup: 3, bag: 1 }, coupon: true, cpf: await aCustomer(business), isVerified: true };
+    const checkout = await untilAnswered(() => Checkout.begin(business.shop, purchase));
+    for (const method of ['cashback', 'pix']) await untilAnswered(() => checkout.pay(method));
+    return checkout;
+  }
+
+  it('all checkouts have one payment of each method, and their books are equal', async () => {
+    let bought = 0;
+    const buyMany = async (business: Business): Promise<Checkout[]> => {
+      const checkouts: Checkout[] = [];
+      for (let i = 0; i < 8; i++, bought++) checkouts.push(await buy(business));
+      return checkouts;
+    };
+    const lanes = [...businesses, ...businesses].map(async (business) => ({
+      business,
+      checkouts: await buyMany(business),
+    }));
+    const [{ shop }] = businesses as [Business];
+    for (const count of [5, 15]) {
+      await until('some have bought', () => bought >= count || undefined);
+      await shop.kill();
+      await shop.start();
+    }
+    for (const { business, checkouts } of await Promise.all(lanes))
+      for (const checkout of checkouts) {
+        expect(await bookkeeping(business, checkout)).toBe('154.88 = 104.88 + 50.00, earns 4.24');
+        expect(await paymentsOf(checkout)).toEqual(['cashback Settled 5000', 'pix Settled 10488']);
+      }
+  });
+});
+
+it('reconcile finds nothing', async () => {
+  const { code, stdout } = await runNode('dist/src/admin.js', ['reconcile'], testEnvironment(service.databaseUrl));
+  expect(code === 0 ? 'no findings' : stdout).toBe('no findings');
 });

@@ -110,7 +110,8 @@ export class VendureShop {
 
   /** Sends an administrator's query. */
   async admin(query: string, variables: object = {}): Promise<Data> {
-    if (this.#admin.isNew) await this.#admin.send('mutation { login(username: "superadmin", password: "superadmin") { __typename } }');
+    if (this.#admin.isNew)
+      await this.#admin.send('mutation { login(username: "superadmin", password: "superadmin") { __typename } }');
     return this.#admin.send(query, variables);
   }
 
@@ -134,7 +135,8 @@ export class VendureShop {
     const group = { code: 'size', translations: [{ languageCode: 'en', name: 'size' }] };
     const options = Object.keys(PRICES).map((code) => ({ code, translations: [{ languageCode: 'en', name: code }] }));
     const { id: optionGroupId } = await this.#create('createProductOptionGroup', { ...group, options });
-    const add = 'mutation ($a: ID!, $b: ID!) { addOptionGroupToProduct(productId: $a, optionGroupId: $b) { optionGroups { options { id code } } } }';
+    const add =
+      'mutation ($a: ID!, $b: ID!) { addOptionGroupToProduct(productId: $a, optionGroupId: $b) { optionGroups { options { id code } } } }';
     const { optionGroups } = await this.admin(add, { a: productId, b: optionGroupId });
     const variants = Object.entries(PRICES).map(([sku, price]) => ({
       ...{ productId, sku, price, trackInventory: 'FALSE', translations: [{ languageCode: 'en', name: sku }] },
@@ -151,7 +153,10 @@ export class VendureShop {
       const { id: channelId } = await this.#create('createChannel', { code, token: code, ...common, ...differs });
       await this.#create('assignProductsToChannel', { productIds: [productId], channelId, priceFactor: 1 });
       await this.#create('assignPromotionsToChannel', { promotionIds: [promotionId], channelId });
-      await this.#create('assignShippingMethodsToChannel', { shippingMethodIds: shipping.map(({ id }) => id), channelId });
+      await this.#create('assignShippingMethodsToChannel', {
+        shippingMethodIds: shipping.map(({ id }) => id),
+        channelId,
+      });
       await this.#create('assignPaymentMethodsToChannel', { paymentMethodIds: payment.map(({ id }) => id), channelId });
     }
   }
@@ -232,17 +237,26 @@ export class Checkout {
   ) {}
 
   /** Fills a cart, and goes to its payment. */
-  static async begin(shop: VendureShop, purchase: Purchase, session = shop.session(purchase.channel)): Promise<Checkout> {
+  static async begin(
+    shop: VendureShop,
+    purchase: Purchase,
+    session = shop.session(purchase.channel),
+  ): Promise<Checkout> {
     const checkout = new Checkout(shop, session);
     await checkout.add(purchase.goods);
     const { cpf, isVerified, coupon, shipping = 'sedex' } = purchase;
     const phoneNumber = isVerified ? 'verified' : undefined;
     const guest = { emailAddress: `${randomUUID()}@example.com`, firstName: 'Ana', lastName: 'Lima', phoneNumber };
-    await session.send('mutation ($input: CreateCustomerInput!) { setCustomerForOrder(input: $input) { __typename } }', {
-      input: guest,
-    });
+    await session.send(
+      'mutation ($input: CreateCustomerInput!) { setCustomerForOrder(input: $input) { __typename } }',
+      {
+        input: guest,
+      },
+    );
     if (cpf)
-      await session.send(`mutation { setOrderCustomFields(input: { customFields: { cpf: "${cpf}" } }) { __typename } }`);
+      await session.send(
+        `mutation { setOrderCustomFields(input: { customFields: { cpf: "${cpf}" } }) { __typename } }`,
+      );
     if (coupon) await session.send('mutation { applyCouponCode(couponCode: "DEZ") { __typename } }');
     await session.send(`mutation { setOrderShippingMethod(shippingMethodId: [${shop.ids[shipping]}]) { __typename } }`);
     const { id, code } = await checkout.active();
@@ -384,7 +398,10 @@ export function booksOfService(orders: Order[]): Books {
 }
 
 /** Waits until the books are equal. @returns both, also if they are not */
-export async function compareBooks(client: Cashback, checkout: Checkout): Promise<{ shop: Books; service: Books; orders: Order[] }> {
+export async function compareBooks(
+  client: Cashback,
+  checkout: Checkout,
+): Promise<{ shop: Books; service: Books; orders: Order[] }> {
   const read = async () => {
     const orders = await ordersOf(client, checkout.code);
     return { shop: await booksOfShop(checkout), service: booksOfService(orders), orders };

@@ -1,95 +1,93 @@
-import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import {
-  ChannelService,
-  type CreatePaymentErrorResult,
-  type CreatePaymentResult,
   EventBus,
   type ID,
   Logger,
   type Order,
   OrderService,
+  OrderStateTransitionEvent,
   type Payment,
+  RefundEvent,
   type RequestContext,
   RequestContextService,
   TransactionalConnection,
+  VendureEvent,
 } from '@vendure/core';
-import { Cashback, CashbackError, cleanDocument, type Event, type OrderContent } from '@cashback/client';
+import { Cashback, CashbackError, type CashbackOptions, cleanDocument, type Event } from '@cashback/client';
 import { fromMinor, toMinor } from '@cashback/client/money';
 import { In, type Repository } from 'typeorm';
-import { CashbackApplied, CashbackEvent, CashbackTask, CashbackTaskEvent } from './entities';
+import { CashbackApplied, CashbackTask } from './entities';
 
-/** The options of the plugin. */
-export interface CashbackPluginOptions {
-  baseUrl: string;
+/** The options of the client, with a login, and those of the shop. */
+export interface CashbackPluginOptions extends CashbackOptions {
   email: string;
   password: string;
   /** That of the webhook endpoint, `whsec_…`. Without it, the shop receives no webhooks. */
   webhookSecret?: string | undefined;
   /** Default: `/cashback/webhooks`. */
   webhookRoute?: string | undefined;
-  /**
-   * Whether the customer of an order was verified to own its CPF. By default only customers who are logged in redeem,
-   * with the CPF that the shop has stored with them.
-   */
-  ownsDocument?: ((ctx: RequestContext, order: Order) => boolean | Promise<boolean>) | undefined;
+  /** Whether the shop has verified that a CPF is that of the customer. Default: it is stored with who is logged in. */
+  ownsDocument?: (ctx: RequestContext, order: Order) => boolean | Promise<boolean>;
 }
-export const OPTIONS = Symbol('CashbackPluginOptions');
+
+/** An event of the service, for emails of the shop: for example `cashback.expiring`. */
+export class CashbackEvent extends VendureEvent {
+  constructor(
+    readonly ctx: RequestContext,
+    readonly event: Event,
+  ) {
+    super();
+  }
+}
 
 const LOG = 'CashbackPlugin';
 const SWEEP_MS = 60_000;
 
-/** A refusal that no repeat changes: a person must look at it. */
-class Refused extends Error {}
-const isRefusal = (error: unknown): boolean =>
-  error instanceof Refused ||
-  (error instanceof CashbackError && !error.retryable && [400, 409, 422].includes(error.status));
+const cpfOf = (owner?: { customFields: object }): string | undefined =>
+  cleanDocument((owner?.customFields as { cpf?: string } | undefined)?.cpf);
 
-const cpfOf = (of?: { customFields: object }): string | undefined =>
-  cleanDocument((of?.customFields as { cpf?: string } | undefined)?.cpf);
-
-/** The goods earn and redeem; shipping does not. The price of an item is that of a unit, after discounts. */
-const contentOf = (order: Order): Omit<OrderContent, 'document'> => ({
+/** Goods earn and redeem, and shipping does not. The price of an item is that of a unit after discounts. */
+const contentOf = (order: Order) => ({
   total: fromMinor(order.totalWithTax),
   eligible_total: fromMinor(Math.max(0, Math.min(order.subTotalWithTax, order.totalWithTax))),
-  items: order.lines
-    .filter(({ quantity }) => quantity > 0)
-    .map(({ id, quantity, proratedUnitPriceWithTax: price, productVariant: { sku } }) => ({
-      ...{ id: String(id), quantity, price: fromMinor(price), description: sku },
-    })),
+  items: order.lines.flatMap(
+    ({ id, quantity, proratedUnitPriceWithTax: price, productVariant: { sku: description } }) =>
+      quantity > 0 ? [{ id: String(id), quantity, price: fromMinor(price), description }] : [],
+  ),
 });
 
 /** The cashback of the shop's orders. */
 @Injectable()
 export class CashbackService implements OnApplicationBootstrap, OnApplicationShutdown {
-  readonly client = new Cashback({ timeout: 10_000, ...this.options });
+  static options: CashbackPluginOptions;
+  /** A customer may wait for an answer. */
+  readonly client = new Cashback({ timeout: 5_000, ...CashbackService.options });
   private sweeping?: NodeJS.Timeout;
 
   constructor(
-    @Inject(OPTIONS) private readonly options: CashbackPluginOptions,
     private readonly connection: TransactionalConnection,
     private readonly orders: OrderService,
     private readonly events: EventBus,
     private readonly contexts: RequestContextService,
-    private readonly channels: ChannelService,
   ) {}
 
   onApplicationBootstrap(): void {
-    // Vendure passes an event on when its transaction is committed.
-    this.events.ofType(CashbackTaskEvent).subscribe(({ orderId }) => void this.deliver(orderId));
-    void this.sweep();
+    // Vendure passes events on when their transaction is committed.
+    this.events.ofType(OrderStateTransitionEvent).subscribe(({ order }) => void this.deliver(order.id));
+    this.events.ofType(RefundEvent).subscribe(({ order }) => void this.deliver(order.id));
     this.sweeping = setInterval(() => void this.sweep(), SWEEP_MS);
+    void this.sweep();
   }
 
   onApplicationShutdown(): void {
     clearInterval(this.sweeping);
   }
 
-  /** The tasks, in the transaction of a context. */
   tasks(ctx?: RequestContext): Repository<CashbackTask> {
     return this.connection.getRepository(ctx, CashbackTask);
   }
 
-  /** What an order shows. Null without cashback, in another currency, and if the service does not answer. */
+  /** Returns what an order shows: null if it has no cashback, is not in BRL, or the service does not answer. */
   async show(ctx: RequestContext, { id }: Order) {
     const order = (await this.orders.findOne(ctx, id))!;
     const task = await this.tasks(ctx).findOneBy({ externalId: order.code });
@@ -97,13 +95,12 @@ export class CashbackService implements OnApplicationBootstrap, OnApplicationShu
     try {
       const document = await this.redeemer(ctx, order);
       const quote = { ...contentOf(order), ...(document && { document }) };
-      const isThere = task?.serviceId && task.state !== 'open';
-      const { cashback } = await (isThere ? this.client.orders.get(task.serviceId!) : this.client.quotes.create(quote));
-      const { to_receive, to_redeem } = cashback;
-      const toRedeem = to_redeem && toMinor(to_redeem.maximum ?? '0');
-      return { toReceive: toMinor(to_receive.amount), toRedeem, redeemed: task?.cashback ?? 0 };
+      const isThere = task?.sale && task.serviceId;
+      const { cashback } = await (isThere ? this.client.orders.get(isThere) : this.client.quotes.create(quote));
+      const toRedeem = cashback.to_redeem && toMinor(cashback.to_redeem.maximum ?? '0');
+      return { toReceive: toMinor(cashback.to_receive.amount), toRedeem, redeemed: task?.cashback ?? 0 };
     } catch (error) {
-      Logger.warn(`no cashback is shown for ${order.code}: ${String(error)}`, LOG);
+      Logger.warn(`${order.code} shows no cashback: ${String(error)}`, LOG);
       return null;
     }
   }
@@ -113,128 +110,139 @@ export class CashbackService implements OnApplicationBootstrap, OnApplicationShu
     const own = cpfOf(order.customer);
     const document = cpfOf(order) ?? own;
     const isOwn = ctx.activeUserId !== undefined && document === own;
-    return isOwn || (await this.options.ownsDocument?.(ctx, order)) ? document : undefined;
+    return isOwn || (await CashbackService.options.ownsDocument?.(ctx, order)) ? document : undefined;
   }
 
   /** Holds cashback for a payment: at most what is to pay, what the customer wants, and what the order can redeem. */
-  async hold(
-    ctx: RequestContext,
-    { id, code: externalId }: Order,
-    toPay: number,
-    wanted: unknown,
-  ): Promise<CreatePaymentResult | CreatePaymentErrorResult> {
+  async hold(ctx: RequestContext, { id, code: externalId }: Order, toPay: number, wanted: unknown) {
     const declined = (errorMessage: string) => ({ amount: 0, state: 'Declined' as const, errorMessage });
     const order = (await this.orders.findOne(ctx, id))!;
     const document = await this.redeemer(ctx, order);
     if (order.currencyCode !== 'BRL' || document === undefined) return declined('This order can redeem no cashback.');
     // Committed at once: transactions that insert an equal key and then change its row would wait for each other.
     const insert = this.connection.rawConnection.createQueryBuilder().insert().into(CashbackTask);
-    const values = { externalId, orderId: id, channelId: ctx.channelId };
-    await insert.values(values).orIgnore().updateEntity(false).execute();
-    // One of two requests finds it open.
+    await insert.values({ externalId, orderId: id }).orIgnore().updateEntity(false).execute();
+    // Of two requests, one finds it open.
     const { affected } = await this.tasks(ctx).update({ externalId, state: 'open' }, { state: 'held' });
     if (affected !== 1) return declined('Cashback pays for this order already.');
     try {
       const content = { ...contentOf(order), document };
-      const put = await this.client.orders.put(externalId, content);
-      const maximum = Math.min(toPay, toMinor(put.order.cashback.to_redeem.maximum ?? '0'));
-      const amount = Number.isSafeInteger(wanted) ? Math.min(maximum, Number(wanted)) : maximum;
-      if (put.outcome === 'open' && amount > 0) {
-        const { id: serviceId, version } = put.order;
-        const held = fromMinor(amount);
-        await this.client.orders.hold(serviceId, { amount: held }, { ifMatch: version });
-        const sale = { content, redeem: held, payment_methods: [] };
-        await this.tasks(ctx).update({ externalId }, { serviceId, cashback: amount, sale });
-        return { amount, state: 'Authorized', transactionId: serviceId };
+      const { outcome, order: put } = await this.client.orders.put(externalId, content);
+      const limits = [
+        toPay,
+        toMinor(put.cashback.to_redeem.maximum ?? '0'),
+        Number.isSafeInteger(wanted) ? Number(wanted) : toPay,
+      ];
+      const amount = Math.min(...limits);
+      if (outcome === 'open' && amount > 0) {
+        const sale = { content, redeem: fromMinor(amount), payment_methods: [] };
+        await this.client.orders.hold(put.id, { amount: sale.redeem }, { ifMatch: put.version });
+        await this.tasks(ctx).update({ externalId }, { serviceId: put.id, cashback: amount, sale });
+        return { amount, state: 'Authorized' as const, transactionId: put.id };
       }
     } catch (error) {
       if (!(error instanceof CashbackError)) throw error;
-      Logger.warn(`${externalId}: no cashback was held: ${error.message}`, LOG);
+      Logger.warn(`${externalId} holds no cashback: ${error.message}`, LOG);
     }
     await this.tasks(ctx).update({ externalId }, { state: 'open' });
     return declined('No cashback can be redeemed now.');
   }
 
   /** Releases what a cancelled payment held. If the service does not answer, the hold ends by itself. */
-  async release(ctx: RequestContext, { transactionId: serviceId }: Payment): Promise<void> {
+  async release(ctx: RequestContext, serviceId: string): Promise<void> {
     const released = { state: 'open', cashback: 0, sale: null } as const;
     const { affected } = await this.tasks(ctx).update({ serviceId, state: 'held' }, released);
-    if (affected !== 1) return;
-    await this.client.orders.hold(serviceId, { amount: '0.00' }).catch((error: unknown) => {
-      Logger.warn(`the hold of ${serviceId} was not released: ${String(error)}`, LOG);
-    });
+    const log = (error: unknown) => Logger.warn(`${serviceId} was not released: ${String(error)}`, LOG);
+    if (affected === 1) await this.client.orders.hold(serviceId, { amount: '0.00' }).catch(log);
   }
 
   /** Cancels the cashback payment of an order that is not paid. */
   async cancelPayment(ctx: RequestContext, orderId: ID): Promise<void> {
-    const [payment] = await this.heldPayments(ctx, orderId);
-    if (payment) await this.orders.cancelPayment(ctx, payment.id);
+    const { held } = await this.paymentsOf(ctx, orderId);
+    if (held) await this.orders.cancelPayment(ctx, held.id);
   }
 
-  /** Settles the cashback payment as soon as the other payments are settled: nothing else does. */
+  /** Settles the cashback payment when the other payments are settled, because nothing else does. */
   async settlePayment(ctx: RequestContext, orderId: ID): Promise<void> {
-    const [payment] = await this.heldPayments(ctx, orderId);
-    if (!payment) return;
+    const { held, settled } = await this.paymentsOf(ctx, orderId);
+    if (!held) return;
     const { totalWithTax } = (await this.orders.findOne(ctx, orderId, []))!;
-    const settled = (await this.orders.getOrderPayments(ctx, orderId)).filter(({ state }) => state === 'Settled');
-    const paid = settled.reduce((sum, { amount }) => sum + amount, payment.amount);
-    if (paid >= totalWithTax) await this.orders.settlePayment(ctx, payment.id);
+    const paid = settled.reduce((sum, { amount }) => sum + amount, held.amount);
+    if (paid >= totalWithTax) await this.orders.settlePayment(ctx, held.id);
   }
 
-  private async heldPayments(ctx: RequestContext, orderId: ID): Promise<Payment[]> {
+  /** The cashback payment that is authorized, and what is settled. */
+  private async paymentsOf(
+    ctx: RequestContext,
+    orderId: ID,
+  ): Promise<{ held?: Payment | undefined; settled: Payment[] }> {
     const task = await this.tasks(ctx).findOneBy({ orderId, state: 'held' });
-    const payments = task ? await this.orders.getOrderPayments(ctx, orderId) : [];
-    return payments.filter(({ state, transactionId }) => state === 'Authorized' && transactionId === task?.serviceId);
+    const payments = await this.orders.getOrderPayments(ctx, orderId);
+    const isHeld = ({ state, transactionId }: Payment) => state === 'Authorized' && transactionId === task?.serviceId;
+    return {
+      held: task ? payments.find(isHeld) : undefined,
+      settled: payments.filter(({ state }) => state === 'Settled'),
+    };
   }
 
-  /** Stores an order that is paid, and then each modification that was paid since, as an order of its own. */
+  /** Stores an order that is paid and, later, each modification that is paid as an order of its own. */
   async charge(ctx: RequestContext, orderId: ID): Promise<void> {
     const order = (await this.orders.findOne(ctx, orderId))!;
-    const [task = null] = await this.tasks(ctx).findBy({ externalId: order.code });
-    const raised = (await this.orders.getOrderModifications(ctx, orderId)).filter(({ priceChange }) => priceChange > 0);
+    const { code, totalWithTax: amount } = order;
+    const task = await this.tasks(ctx).findOneBy({ externalId: code });
     const document = task?.sale?.content.document ?? cpfOf(order) ?? cpfOf(order.customer);
-    if (order.currencyCode !== 'BRL' || order.totalWithTax === 0 || document === undefined) return;
-    const row = { orderId, channelId: ctx.channelId, state: 'waiting' } as const;
-    const isCharged = task && task.state !== 'open' && task.state !== 'held';
-    if (!isCharged) {
-      const paid = (await this.orders.getOrderPayments(ctx, orderId)).filter(({ state }) => state === 'Settled');
-      const isCashback = ({ transactionId }: Payment) => transactionId !== null && transactionId === task?.serviceId;
-      const cashback = paid.find(isCashback)?.amount ?? 0;
-      const money = paid.filter((payment) => !isCashback(payment));
-      const payment_methods = money.map(({ method: id, amount }) => ({ id, amount: fromMinor(amount) }));
-      const sale = { content: { ...contentOf(order), document }, redeem: fromMinor(cashback), payment_methods };
-      const { code: externalId, totalWithTax: amount } = order;
-      await this.tasks(ctx).save({ ...task, ...row, externalId, amount, cashback, sale, modifications: raised.length });
-    } else
-      for (const [index, { priceChange: amount, payment }] of raised.slice(task.modifications).entries()) {
-        const externalId = `${order.code}-M${index + 1}`;
+    if (order.currencyCode !== 'BRL' || amount === 0 || document === undefined) return;
+    const raised = (await this.orders.getOrderModifications(ctx, orderId)).filter(({ priceChange }) => priceChange > 0);
+    const row = { orderId, state: 'waiting' as const };
+    if (task && task.state !== 'open' && task.state !== 'held') {
+      for (const [index, { priceChange, payment }] of raised.slice(task.modifications).entries()) {
+        const externalId = `${code}-M${index + 1}`;
         if (await this.tasks(ctx).existsBy({ externalId })) continue;
-        const total = fromMinor(amount);
+        const total = fromMinor(priceChange);
         const content = { document, total, items: [{ id: 'modification', price: total }] };
-        const payment_methods = payment ? [{ id: payment.method, amount: total }] : [];
-        await this.tasks(ctx).save({ ...row, externalId, amount, sale: { content, redeem: '0.00', payment_methods } });
+        const sale = {
+          content,
+          redeem: '0.00',
+          payment_methods: payment ? [{ id: payment.method, amount: total }] : [],
+        };
+        await this.tasks(ctx).save({ ...row, externalId, amount: priceChange, sale });
       }
-    await this.events.publish(new CashbackTaskEvent(ctx, orderId));
+      return;
+    }
+    const { settled } = await this.paymentsOf(ctx, orderId);
+    const isCashback = ({ transactionId }: Payment) => transactionId && transactionId === task?.serviceId;
+    const cashback = settled.find(isCashback)?.amount ?? 0;
+    const money = settled.filter((payment) => !isCashback(payment));
+    const payment_methods = money.map((payment) => ({ id: payment.method, amount: fromMinor(payment.amount) }));
+    const sale = { content: { ...contentOf(order), document }, redeem: fromMinor(cashback), payment_methods };
+    await this.tasks(ctx).save({
+      ...task,
+      ...row,
+      externalId: code,
+      amount,
+      cashback,
+      sale,
+      modifications: raised.length,
+    });
   }
 
   /** Cancels what is not paid. */
   async cancel(ctx: RequestContext, orderId: ID): Promise<void> {
     await this.cancelPayment(ctx, orderId);
     await this.tasks(ctx).update({ orderId, state: In(['open', 'held']) }, { state: 'cancelling' });
-    await this.events.publish(new CashbackTaskEvent(ctx, orderId));
   }
 
-  /** Sends what is waiting, also after the shop was killed. */
+  /** Sends what is waiting, also what a shop that was killed has left. */
   private async sweep(): Promise<void> {
     try {
       const waiting = await this.tasks().findBy({ state: In(['waiting', 'cancelling']) });
       for (const orderId of new Set(waiting.map((task) => task.orderId))) await this.deliver(orderId);
     } catch (error) {
-      Logger.warn(`not all was sent: ${String(error)}`, LOG);
+      Logger.warn(`not everything was sent: ${String(error)}`, LOG);
     }
   }
 
-  /** Sends what is waiting of an order. Whatever was sent before is a repeat. */
+  /** Sends what is waiting of an order. What was sent before is a repeat. */
   async deliver(orderId: ID): Promise<void> {
     const tasks = await this.tasks().find({ where: { orderId }, order: { id: 'ASC' } });
     for (const task of tasks.filter(({ state }) => state === 'waiting' || state === 'cancelling'))
@@ -244,16 +252,23 @@ export class CashbackService implements OnApplicationBootstrap, OnApplicationShu
             task,
             tasks.find(({ id }) => id === task.saleId)!,
           );
-        else await (task.state === 'waiting' ? this.complete(task) : this.cancelOrder(task));
+        else if (task.state === 'waiting') await this.complete(task);
+        else {
+          if (task.serviceId) await this.client.orders.cancel(task.serviceId);
+          await this.become(task, { state: 'cancelled' });
+        }
       } catch (error) {
         Logger.error(`${task.externalId}: ${String(error)}`, LOG);
-        if (isRefusal(error)) await this.tasks().update({ id: task.id, state: task.state }, { state: 'failed' });
+        const isRefused = error instanceof CashbackError && !error.retryable && [400, 409, 422].includes(error.status);
+        if (isRefused) await this.become(task, { state: 'failed' });
       }
   }
 
-  private async cancelOrder(task: CashbackTask): Promise<void> {
-    if (task.serviceId) await this.client.orders.cancel(task.serviceId);
-    await this.tasks().update(task.id, { state: 'cancelled' });
+  /** Changes a task, unless another delivery was faster. */
+  private async become(task: CashbackTask, change: Partial<CashbackTask>): Promise<void> {
+    const { id, state } = task;
+    await this.tasks().update({ id, state }, change);
+    Object.assign(task, change);
   }
 
   private async complete(task: CashbackTask): Promise<void> {
@@ -261,34 +276,32 @@ export class CashbackService implements OnApplicationBootstrap, OnApplicationShu
     const { order } = await this.client.orders.put(task.externalId, content);
     const { id: serviceId, version } = order;
     const { outcome } = await this.client.orders.pay(serviceId, { ...paid, version, total: content.total });
-    if (outcome === 'pay_back') throw new Refused('the order was cancelled, changed or completed at the service');
-    if (outcome === 'completed') {
-      Object.assign(task, { serviceId, state: 'completed' });
-      await this.tasks().update(task.id, { serviceId, state: 'completed' });
-      return;
+    if (outcome !== 'cashback_lost') {
+      if (outcome === 'pay_back')
+        Logger.error(`${task.externalId} was changed at the service: pay the customer back`, LOG);
+      return this.become(task, { serviceId, state: outcome === 'completed' ? outcome : 'failed' });
     }
-    // The cashback has expired since it was held. The customer has paid the rest, so the shop gives a discount.
+    // It has expired since it was held, and the customer has paid the rest: the shop gives a discount.
     Logger.error(`${task.externalId}: ${paid.redeem} of cashback is lost, and becomes a discount`, LOG);
     const amount = task.amount - task.cashback;
     const eligible_total = fromMinor(Math.min(amount, toMinor(content.eligible_total!)));
     const sale = { ...paid, redeem: '0.00', content: { ...content, total: fromMinor(amount), eligible_total } };
-    Object.assign(task, { amount, cashback: 0, sale });
-    await this.tasks().update(task.id, { amount, cashback: 0, sale });
+    await this.become(task, { amount, cashback: 0, sale });
     await this.complete(task);
   }
 
-  private async refund({ id, externalId, cashback, refund }: CashbackTask, sale: CashbackTask): Promise<void> {
+  private async refund(task: CashbackTask, sale: CashbackTask): Promise<void> {
     if (sale.state !== 'completed') return;
-    const { cashback_returned } = await this.client.refunds.create(sale.serviceId!, refund!);
-    await this.tasks().update(id, { state: 'completed' });
-    if (toMinor(cashback_returned) !== cashback)
+    const { cashback_returned } = await this.client.refunds.create(sale.serviceId!, task.refund!);
+    await this.become(task, { state: 'completed' });
+    if (toMinor(cashback_returned) !== task.cashback)
       Logger.error(
-        `${externalId} returned ${cashback_returned}, not ${fromMinor(cashback)}: correct the payments`,
+        `${task.externalId} returned ${cashback_returned} of cashback: correct the payments of the order`,
         LOG,
       );
   }
 
-  /** Runs the work unless the event was applied, in one transaction with its unique key. */
+  /** Runs the work unless the event was applied, in one transaction with the unique key of the event. */
   async once(eventId: string, work: (ctx: RequestContext) => Promise<void>): Promise<void> {
     try {
       await this.connection.withTransaction(await this.contexts.create({ apiType: 'admin' }), async (ctx) => {
@@ -300,13 +313,13 @@ export class CashbackService implements OnApplicationBootstrap, OnApplicationShu
     }
   }
 
-  /** Cancels the cashback payment of a cart whose hold has ended, and passes the event on to the shop. */
+  /** Cancels the cashback payment of a customer whose hold has ended before the payment, and tells the shop. */
   async apply(ctx: RequestContext, event: Event): Promise<void> {
-    const externalId = event.type === 'order.expired' ? event.data.order.external_id : '';
-    const task = await this.tasks(ctx).findOneBy({ externalId, state: 'held' });
-    const order = task && (await this.orders.findOne(ctx, task.orderId, []));
-    const channel = task && (await this.channels.findOne(ctx, task.channelId));
-    if (order?.active && channel) await this.cancelPayment(ctx.copy(channel), order.id);
+    if (event.type === 'order.expired') {
+      const task = await this.tasks(ctx).findOneBy({ externalId: event.data.order.external_id, state: 'held' });
+      const order = task && (await this.orders.findOne(ctx, task.orderId, []));
+      if (order?.active) await this.cancelPayment(ctx, order.id);
+    }
     await this.events.publish(new CashbackEvent(ctx, event));
   }
 }

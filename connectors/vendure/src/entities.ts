@@ -1,22 +1,21 @@
-import { type DeepPartial, EntityId, type ID, type RequestContext, VendureEntity, VendureEvent } from '@vendure/core';
-import type { CompleteOrder, CreateRefund, Event, OrderContent } from '@cashback/client';
+import { type DeepPartial, EntityId, type ID, VendureEntity } from '@vendure/core';
+import type { CompleteOrder, CreateRefund, OrderContent } from '@cashback/client';
 import { Column, Entity, Index } from 'typeorm';
 
-/** What completes an order: its content, the cashback it redeems, and the money that was paid. */
-export type Sale = Required<Pick<CompleteOrder, 'redeem' | 'payment_methods'>> & { content: OrderContent };
+/** An order that is paid: its content, the cashback it redeems, and the money. */
+export type Sale = Required<CompleteOrder> & { content: OrderContent };
 
 /**
- * An order of the service, or a refund of one (`saleId`). What is `waiting` is stored with the shop's own change and
- * sent after it, again and equal until the service knows it. Amounts are in centavos.
+ * An order of the service, or a refund of one (`saleId`). What is `waiting` is stored with the shop's own change, and
+ * sent after it until the service knows it. Amounts are in centavos.
  */
 @Entity()
 export class CashbackTask extends VendureEntity {
   /** `CODE`; `CODE-M1` for what a modification added. The key lets an order have only one cashback payment. */
   @Column({ unique: true }) externalId: string;
   @Index() @EntityId() orderId: ID;
-  @EntityId() channelId: ID;
   @EntityId({ nullable: true }) saleId: ID | null;
-  /** What was refused has `failed`: correct the cause, and write `waiting`. */
+  /** What was refused has `failed`: correct the cause, then write `waiting`. */
   @Column({ type: 'varchar', default: 'open' })
   state: 'open' | 'held' | 'waiting' | 'completed' | 'cancelling' | 'cancelled' | 'failed';
   /** The ID of the order at the service. It is the transaction of the cashback payment. */
@@ -41,25 +40,5 @@ export class CashbackApplied extends VendureEntity {
 
   constructor(input?: DeepPartial<CashbackApplied>) {
     super(input);
-  }
-}
-
-/** An event of the service, for emails of the shop: for example `cashback.expiring`. */
-export class CashbackEvent extends VendureEvent {
-  constructor(
-    readonly ctx: RequestContext,
-    readonly event: Event,
-  ) {
-    super();
-  }
-}
-
-/** Something of an order is waiting. */
-export class CashbackTaskEvent extends VendureEvent {
-  constructor(
-    readonly ctx: RequestContext,
-    readonly orderId: ID,
-  ) {
-    super();
   }
 }

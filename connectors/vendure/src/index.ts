@@ -1,3 +1,2 @@
-export type { CashbackPluginOptions } from './cashback.service';
-export { CashbackEvent } from './entities';
+export { CashbackEvent, type CashbackPluginOptions } from './cashback.service';
 export { CashbackPlugin, cashbackPaymentHandler } from './plugin';

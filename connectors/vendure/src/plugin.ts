@@ -1,7 +1,6 @@
 import { Parent, ResolveField, Resolver } from '@nestjs/graphql';
 import {
   Ctx,
-  type CustomFieldConfig,
   LanguageCode,
   type Order,
   type OrderProcess,
@@ -14,7 +13,7 @@ import {
 } from '@vendure/core';
 import { webhookHandler } from '@cashback/client/webhooks';
 import { gql } from 'graphql-tag';
-import { type CashbackPluginOptions, CashbackService, OPTIONS } from './cashback.service';
+import { type CashbackPluginOptions, CashbackService } from './cashback.service';
 import { CashbackApplied, CashbackTask } from './entities';
 import { CashbackRefunds } from './refunds.service';
 
@@ -22,7 +21,7 @@ let cashback: CashbackService;
 
 const text = (value: string) => [{ languageCode: LanguageCode.en, value }];
 
-/** Pays with held cashback. It is redeemed when the order is paid, so settling it sends nothing. */
+/** Pays with held cashback. It is redeemed when the order is paid, so settling the payment sends nothing. */
 export const cashbackPaymentHandler = new PaymentMethodHandler({
   code: 'cashback',
   description: text('Cashback'),
@@ -33,7 +32,7 @@ export const cashbackPaymentHandler = new PaymentMethodHandler({
   createPayment: (ctx, order, amount, _args, metadata) => cashback.hold(ctx, order, amount, metadata.amount),
   settlePayment: () => ({ success: true }),
   cancelPayment: async (ctx, _order, payment) => {
-    await cashback.release(ctx, payment);
+    await cashback.release(ctx, payment.transactionId);
     return { success: true };
   },
   createRefund: (_ctx, _input, _amount, _order, { transactionId }) => ({ state: 'Settled', transactionId }),
@@ -56,7 +55,7 @@ const orderProcess: OrderProcess<string> = {
 @Resolver('Order')
 class CashbackResolver {
   @ResolveField()
-  cashback(@Ctx() ctx: RequestContext, @Parent() order: Order): ReturnType<CashbackService['show']> {
+  cashback(@Ctx() ctx: RequestContext, @Parent() order: Order) {
     return cashback.show(ctx, order);
   }
 }
@@ -66,7 +65,6 @@ const schema = gql`
     "Null if the order is not in BRL, or the cashback service does not answer."
     cashback: OrderCashback
   }
-
   "Amounts are in centavos."
   type OrderCashback {
     "What the customer receives for the order."
@@ -78,11 +76,11 @@ const schema = gql`
   }
 `;
 
-function configure(config: RuntimeVendureConfig): RuntimeVendureConfig {
-  const { webhookSecret, webhookRoute: route = '/cashback/webhooks' } = CashbackPlugin.options;
-  const cpf: CustomFieldConfig = { name: 'cpf', type: 'string', nullable: true, label: text('CPF') };
+function configuration(config: RuntimeVendureConfig): RuntimeVendureConfig {
+  const { webhookSecret, webhookRoute: route = '/cashback/webhooks' } = CashbackService.options;
+  const cpf = { name: 'cpf', type: 'string' as const, nullable: true, label: text('CPF') };
   config.customFields.Order?.push(cpf);
-  // It decides whose cashback a customer can redeem, so customers do not write it.
+  // It decides whose cashback a customer redeems, so customers do not write it.
   config.customFields.Customer?.push({ ...cpf, public: false });
   config.paymentOptions.paymentMethodHandlers.push(cashbackPaymentHandler);
   config.paymentOptions.process?.push(paymentProcess);
@@ -101,16 +99,14 @@ function configure(config: RuntimeVendureConfig): RuntimeVendureConfig {
 @VendurePlugin({
   imports: [PluginCommonModule],
   entities: [CashbackTask, CashbackApplied],
-  providers: [{ provide: OPTIONS, useFactory: () => CashbackPlugin.options }, CashbackService, CashbackRefunds],
+  providers: [CashbackService, CashbackRefunds],
   shopApiExtensions: { schema, resolvers: [CashbackResolver] },
-  configuration: configure,
+  configuration,
   compatibility: '^3.0.0',
 })
 export class CashbackPlugin {
-  static options: CashbackPluginOptions;
-
   static init(options: CashbackPluginOptions): typeof CashbackPlugin {
-    this.options = options;
+    CashbackService.options = options;
     return CashbackPlugin;
   }
 }

@@ -1,6 +1,5 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import {
-  EventBus,
   idsAreEqual,
   type Order,
   OrderLine,
@@ -15,7 +14,7 @@ import {
 } from '@vendure/core';
 import { fromMinor, splitRefund, toMinor } from '@cashback/client/money';
 import { CashbackService } from './cashback.service';
-import { type CashbackTask, CashbackTaskEvent } from './entities';
+import type { CashbackTask } from './entities';
 
 type CreateRefund = PaymentService['createRefund'];
 type Input = Parameters<CreateRefund>[1];
@@ -30,67 +29,33 @@ export class CashbackRefunds implements OnApplicationBootstrap {
     private readonly connection: TransactionalConnection,
     private readonly orders: OrderService,
     private readonly payments: PaymentService,
-    private readonly events: EventBus,
   ) {}
 
   /** All refunds pass here, also those of modifications, which have no resolver and no event of their own. */
   onApplicationBootstrap(): void {
     const create: CreateRefund = this.payments.createRefund.bind(this.payments);
-    this.payments.createRefund = async (ctx, input, order, payment) => {
-      await this.cashback.deliver(order.id);
-      // The lock also reads what was delivered after the transaction began. SQLite has one writer, and no locks.
-      const canLock = !/sqlite|sqljs/.test(this.connection.rawConnection.options.type);
-      const tasks = await this.cashback.tasks(ctx).find({
-        where: { orderId: order.id },
-        // What was added last comes back first.
-        order: { id: 'DESC' },
-        ...(canLock && { lock: { mode: 'pessimistic_write' } }),
-      });
-      const sales = tasks.filter(({ sale, state }) => sale && state !== 'held' && state !== 'cancelled');
-      if (sales.length === 0) return create(ctx, input, order, payment);
-      if (sales.some(({ state }) => state !== 'completed'))
-        throw new UserInputError('The cashback service does not know this order yet. Repeat the refund later.');
-      return this.refund(ctx, input, order, payment, tasks, sales, create);
-    };
+    this.payments.createRefund = (ctx, input, order, payment) => this.refund(ctx, input, order, payment, create);
   }
 
-  private async refund(
-    ctx: RequestContext,
-    input: Input,
-    order: Order,
-    selected: Payment,
-    tasks: CashbackTask[],
-    sales: CashbackTask[],
-    create: CreateRefund,
-  ): ReturnType<CreateRefund> {
-    const lines = await Promise.all(
-      (input.lines ?? []).map(async ({ orderLineId, quantity }) => {
-        const line = await this.connection.getEntityOrThrow(ctx, OrderLine, orderLineId);
-        return line.proratedUnitPriceWithTax * quantity;
-      }),
-    );
-    const goods = sum(lines, (price) => price);
-    const wanted = input.amount || goods + (input.shipping ?? 0) + (input.adjustment ?? 0);
-    const parts = await this.divide(wanted, goods || wanted, tasks, sales);
-    // Rounded units can cost more than their line.
+  private async refund(...[ctx, input, order, selected, create]: [...Parameters<CreateRefund>, CreateRefund]) {
+    await this.cashback.deliver(order.id);
+    const tasks = await this.tasksOf(ctx, order);
+    const sales = tasks.filter(({ sale, state }) => sale && state !== 'held' && state !== 'cancelled');
+    if (sales.length === 0) return create(ctx, input, order, selected);
+    if (sales.some(({ state }) => state !== 'completed'))
+      throw new UserInputError('The cashback service does not know this order yet. Repeat the refund later.');
+    const parts = await this.divide(ctx, input, tasks, sales);
     const total = sum(parts, ({ amount }) => amount);
-    if (input.amount && total < wanted) return new RefundAmountError({ maximumRefundable: total });
+    if (input.amount && total < input.amount) return new RefundAmountError({ maximumRefundable: total });
+    const cashback = sum(parts, (part) => part.cashback);
     const refunds: Refund[] = [];
-    for (const { payment, amount } of await this.shares(
-      ctx,
-      order,
-      selected,
-      sales,
-      total,
-      sum(parts, (part) => part.cashback),
-    )) {
-      const share = { ...input, amount, paymentId: payment.id, ...(refunds.length > 0 && { lines: [] }) };
-      const refund = await create(ctx, { ...share, shipping: 0, adjustment: 0 }, order, payment);
-      if (!(refund instanceof Refund)) {
-        // Rolls back the refunds of the other payments.
-        if (refunds.length > 0) throw new UserInputError(refund.message);
-        return refund;
-      }
+    for (const { payment, amount } of await this.shares(ctx, order, selected, sales, total - cashback, cashback)) {
+      const lines = refunds.length === 0 ? input.lines : [];
+      const share = { ...input, lines, shipping: 0, adjustment: 0, amount, paymentId: payment.id };
+      const refund = await create(ctx, share, order, payment);
+      // An error in a later part rolls back all of them.
+      if (!(refund instanceof Refund) && refunds.length > 0) throw new UserInputError(refund.message);
+      if (!(refund instanceof Refund)) return refund;
       refunds.push(refund);
     }
     const [first] = refunds as [Refund];
@@ -98,30 +63,42 @@ export class CashbackRefunds implements OnApplicationBootstrap {
       const externalId = `${sale.externalId}-R${first.id}`;
       const amounts = { amount: fromMinor(part.amount), eligible_amount: fromMinor(eligible) };
       const refund = { external_id: externalId, ...amounts, ...(input.reason && { reason: input.reason }) };
-      const { orderId, channelId, id: saleId } = sale;
-      await this.cashback
-        .tasks(ctx)
-        .save({ externalId, orderId, channelId, saleId, state: 'waiting', refund, ...part });
+      const row = { externalId, orderId: order.id, saleId: sale.id, state: 'waiting' as const, refund };
+      await this.cashback.tasks(ctx).save({ ...row, ...part });
     }
-    await this.events.publish(new CashbackTaskEvent(ctx, order.id));
     return first;
   }
 
-  /** What comes back of which order of the service, how much of it are goods, and how much of it returns as cashback. */
-  private async divide(total: number, goods: number, tasks: CashbackTask[], sales: CashbackTask[]) {
+  /** What was added last comes first, and so comes back first. */
+  private tasksOf(ctx: RequestContext, { id: orderId }: Order): Promise<CashbackTask[]> {
+    // A read that locks also finds what was delivered since the transaction began. SQLite has one writer, and no locks.
+    const isSqlite = /sqlite|sqljs/.test(this.connection.rawConnection.options.type);
+    const lock = isSqlite ? undefined : { mode: 'pessimistic_write' as const };
+    return this.cashback.tasks(ctx).find({ where: { orderId }, order: { id: 'DESC' }, ...(lock && { lock }) });
+  }
+
+  /** What comes back of which order of the service, how much of it are goods, and how much returns as cashback. */
+  private async divide(ctx: RequestContext, input: Input, tasks: CashbackTask[], sales: CashbackTask[]) {
+    const { lines = [], shipping = 0, adjustment = 0 } = input;
+    let goods = 0;
+    for (const { orderLineId, quantity } of lines ?? [])
+      goods +=
+        quantity * (await this.connection.getEntityOrThrow(ctx, OrderLine, orderLineId)).proratedUnitPriceWithTax;
+    let total = input.amount || goods + (shipping ?? 0) + (adjustment ?? 0);
+    if (goods === 0 && !shipping) goods = total;
     const parts: { sale: CashbackTask; amount: number; eligible: number; cashback: number }[] = [];
     for (const sale of sales) {
+      const { content } = sale.sale!;
       const before = tasks.filter(({ saleId }) => saleId !== null && idsAreEqual(saleId, sale.id));
       const left = sale.amount - sum(before, ({ amount }) => amount);
-      const amount = Math.min(left, total - sum(parts, (part) => part.amount));
+      const eligibleBefore = sum(before, ({ refund }) => toMinor(refund!.eligible_amount!));
+      const eligibleLeft = toMinor(content.eligible_total ?? content.total) - eligibleBefore;
+      const amount = Math.min(left, total);
+      const eligible = Math.max(Math.min(amount, eligibleLeft, goods), amount - (left - eligibleLeft));
       if (amount === 0) continue;
-      const { content } = sale.sale!;
-      const goodsLeft =
-        toMinor(content.eligible_total ?? content.total) -
-        sum(before, ({ refund }) => toMinor(refund!.eligible_amount!));
-      const isGoods = Math.min(amount, goodsLeft, goods - sum(parts, (part) => part.eligible));
-      const eligible = Math.max(isGoods, amount - (left - goodsLeft));
-      // Those that the service does not know yet are of the same modification.
+      total -= amount;
+      goods -= eligible;
+      // Refunds of the same modification, which the service does not know yet.
       const waiting = before.filter(({ state }) => state === 'waiting');
       const quoted = fromMinor(amount + sum(waiting, (task) => task.amount));
       const { cashback_returned } = await this.cashback.client.refunds.quote(sale.serviceId!, { amount: quoted });
@@ -135,28 +112,31 @@ export class CashbackRefunds implements OnApplicationBootstrap {
     return parts;
   }
 
-  /** Divides a refund over the payments. The money begins with the payment that was selected. */
+  /** Divides money and cashback over their payments, beginning with the one that was selected. */
   private async shares(
     ctx: RequestContext,
     order: Order,
     selected: Payment,
     sales: CashbackTask[],
-    total: number,
+    money: number,
     cashback: number,
   ) {
     const settled = (await this.orders.getOrderPayments(ctx, order.id)).filter(({ state }) => state === 'Settled');
     settled.sort((a, b) => Number(idsAreEqual(b.id, selected.id)) - Number(idsAreEqual(a.id, selected.id)));
-    const isCashback = ({ transactionId }: Payment): boolean =>
-      sales.some(({ serviceId }) => serviceId === transactionId);
-    const split = (amount: number, payments: Payment[]) =>
-      splitRefund(
-        fromMinor(amount),
-        payments.map(({ id, amount, refunds }) => {
-          const refunded = sum(refunds, (refund) => (refund.state === 'Failed' ? 0 : refund.total));
-          return { id: String(id), amount: fromMinor(amount), refunded: fromMinor(refunded) };
-        }),
-      ).map((part) => ({ payment: payments.find(({ id }) => String(id) === part.id)!, amount: toMinor(part.amount) }));
-    const money = settled.filter((payment) => !isCashback(payment));
-    return [...split(total - cashback, money), ...split(cashback, settled.filter(isCashback))];
+    const split = (amount: number, isOfCashback: boolean) => {
+      const payments = settled.filter(
+        ({ transactionId }) => sales.some(({ serviceId }) => serviceId === transactionId) === isOfCashback,
+      );
+      const paid = payments.map(({ id, amount, refunds }) => {
+        const refunded = sum(refunds, (refund) => (refund.state === 'Failed' ? 0 : refund.total));
+        return { id: String(id), amount: fromMinor(amount), refunded: fromMinor(refunded) };
+      });
+      const shares = splitRefund(fromMinor(amount), paid);
+      return shares.map(({ id, amount }) => ({
+        payment: payments.find((it) => String(it.id) === id)!,
+        amount: toMinor(amount),
+      }));
+    };
+    return [...split(money, false), ...split(cashback, true)];
   }
 }

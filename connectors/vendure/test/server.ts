@@ -52,7 +52,10 @@ const config: VendureConfig = {
 
 async function main(): Promise<void> {
   const app = await bootstrap(config);
-  app.get(EventBus).ofType(CashbackEvent).subscribe(({ event }) => console.log(`event ${event.id} ${event.type}`));
+  app
+    .get(EventBus)
+    .ofType(CashbackEvent)
+    .subscribe(({ event }) => console.log(`event ${event.id} ${event.type}`));
   if ((await app.get(TransactionalConnection).rawConnection.getRepository(Zone).count()) === 0)
     await app.get(Populator).populateInitialData({
       ...{ defaultLanguage: LanguageCode.en, defaultZone: 'Brasil', collections: [] },
