@@ -1,11 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { cpSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Cashback, CashbackError, type Order } from '../../clients/typescript/src/index.js';
-import { toMinor } from '../../clients/typescript/src/money.js';
 import { createDatabase, type TestDatabase } from './database.js';
 import { NpmFolder } from './npm-folder.js';
 
@@ -27,36 +24,88 @@ export async function buildConnector(): Promise<NpmFolder> {
   return folder;
 }
 
-/** Waits for something that happens later. It can take long on a busy machine. */
+/** Waits for something that happens later. On a busy machine it takes long. */
 export async function until<T>(what: string, check: () => Promise<T | undefined> | T | undefined): Promise<T> {
-  for (const deadline = Date.now() + 120_000; Date.now() < deadline; await sleep(100)) {
+  for (const deadline = Date.now() + 150_000; Date.now() < deadline; await sleep(100)) {
     const value = await check();
     if (value !== undefined) return value;
   }
   throw new Error(`it did not happen: ${what}`);
 }
 
-/** Members of answers are checked by the expectations of the tests. */
-// eslint-disable-next-line @typescript-eslint/no-explicit-any
-export type Data = any;
+/** What a mutation returns: the type of a result or of a refusal. */
+export interface Result {
+  __typename: string;
+  state?: string;
+  message?: string;
+}
+export const RESULT = '{ __typename ... on Order { state } ... on ErrorResult { message } }';
 
-/** A Vendure server with a database of its own, whose default channel is in BRL with prices that include tax. */
+/** Queries of one customer or administrator. */
+export class VendureSession {
+  #token: string | undefined;
+
+  constructor(
+    private readonly url: string,
+    private readonly channel?: string,
+  ) {}
+
+  /** @returns the first member of the data */
+  async send<T>(query: string, variables: object = {}): Promise<T> {
+    const headers = {
+      'content-type': 'application/json',
+      ...(this.channel && { 'vendure-token': this.channel }),
+      ...(this.#token && { authorization: `Bearer ${this.#token}` }),
+    };
+    const answer = await fetch(this.url, { method: 'POST', headers, body: JSON.stringify({ query, variables }) });
+    this.#token = answer.headers.get('vendure-auth-token') ?? this.#token;
+    const { data, errors } = (await answer.json()) as { data: Record<string, T> | null; errors?: object[] };
+    if (errors) throw new Error(`${query}\n${JSON.stringify(errors)}`);
+    return Object.values(data ?? {})[0]!;
+  }
+}
+
+/** Prices in centavos, without round sums. */
+export const PRICES = { cup: 3333, bag: 4999, box: 12007, pin: 1 };
+export type Sku = keyof typeof PRICES;
+
+const english = (name: string): object[] => [{ languageCode: 'en', name, slug: name, description: '' }];
+const named = (name: string): object[] => [{ languageCode: 'en', name }];
+
+/** 10 % of the goods. */
+const COUPON = {
+  ...{ enabled: true, couponCode: 'DEZ', conditions: [], translations: named('10 %') },
+  actions: [{ code: 'order_percentage_discount', arguments: [{ name: 'discount', value: '10' }] }],
+};
+
+/** How the other channels differ from `gross`, the default channel. */
+const CHANNELS = {
+  net: { pricesIncludeTax: false },
+  usd: { defaultCurrencyCode: 'USD', availableCurrencyCodes: ['USD'] },
+};
+export type Channel = 'gross' | keyof typeof CHANNELS;
+
+interface Named {
+  id: string;
+  code: string;
+}
+
+/** A Vendure server with the plugin and a database of its own. */
 export class VendureShop {
   #process: ChildProcess | undefined;
-  #admin = new VendureSession(this, 'admin-api');
+  #administrator: VendureSession | undefined;
   #output = '';
-  /** The IDs of product variants by SKU, and of shipping methods by code. */
+  /** The IDs of products by SKU, and of shipping methods by code. */
   readonly ids: Record<string, string> = {};
 
   private constructor(
     private readonly folder: string,
     private readonly database: TestDatabase,
-    readonly port: number,
-    /** What the server is configured with. */
-    readonly env: Record<string, string>,
+    private readonly port: number,
+    private readonly env: Record<string, string>,
   ) {}
 
-  /** Starts a shop with channels, products and methods. @param env BASE_URL, EMAIL, PASSWORD and WEBHOOK_SECRET */
+  /** Starts a shop that sells. @param env the options of the plugin, as test/server.ts reads them */
   static async open(folder: NpmFolder, port: number, env: Record<string, string>): Promise<VendureShop> {
     const shop = new VendureShop(path.join(folder.path, CONNECTOR), await createDatabase(), port, env);
     try {
@@ -69,11 +118,7 @@ export class VendureShop {
     }
   }
 
-  get url(): string {
-    return `http://127.0.0.1:${this.port}`;
-  }
-
-  /** The events that the shop has applied, as `<id> <type>`. */
+  /** The events that were applied, as `<id> <type>`. */
   get events(): string[] {
     return [...this.#output.matchAll(/^event (.+)$/gm)].map(([, event = '']) => event);
   }
@@ -92,9 +137,10 @@ export class VendureShop {
   }
 
   async kill(): Promise<void> {
-    if (this.#process?.exitCode !== null || this.#process.signalCode !== null) return;
-    const gone = once(this.#process, 'close');
-    this.#process.kill('SIGKILL');
+    const child = this.#process;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const gone = once(child, 'close');
+    child.kill('SIGKILL');
     await gone;
   }
 
@@ -103,315 +149,69 @@ export class VendureShop {
     await this.database.drop();
   }
 
-  /** The log, to explain a failure. */
-  get log(): string {
-    return this.#output;
+  /** A customer in a channel. */
+  session(channel: Channel = 'gross'): VendureSession {
+    return new VendureSession(`http://127.0.0.1:${this.port}/shop-api`, channel);
   }
 
-  /** Sends an administrator's query. */
-  async admin(query: string, variables: object = {}): Promise<Data> {
-    if (this.#admin.isNew)
-      await this.#admin.send('mutation { login(username: "superadmin", password: "superadmin") { __typename } }');
-    return this.#admin.send(query, variables);
+  /** Sends a query of an administrator. */
+  async admin<T>(query: string, variables: object = {}): Promise<T> {
+    if (this.#administrator === undefined) {
+      this.#administrator = new VendureSession(`http://127.0.0.1:${this.port}/admin-api`);
+      const login = 'mutation { login(username: "superadmin", password: "superadmin") { __typename } }';
+      await this.#administrator.send(login);
+    }
+    return this.#administrator.send(query, variables);
   }
 
-  /** Makes a mutation whose argument is an input. @returns what it created */
-  async #create(name: string, input: object): Promise<Data> {
+  /** Makes a mutation whose argument is an input, or a list of them. @returns what it created */
+  async #create<T = Named>(name: string, input: object): Promise<T> {
     const type = `${name.replace(/^./, (letter) => letter.toUpperCase())}Input!`;
     const argument = Array.isArray(input) ? `[${type.replace('sInput', 'Input')}]!` : type;
     return this.admin(`mutation ($input: ${argument}) { ${name}(input: $input) { ... on Node { id } } }`, { input });
   }
 
-  /** Creates the channels `gross` and `net` in BRL, and `usd`, with products, methods, a coupon and a customer. */
-  async #populate(): Promise<void> {
-    const [zone] = (await this.admin('{ zones { items { id } } }')).items as Data[];
-    const { id: gross } = await this.admin('{ activeChannel { id } }');
-    const zones = { defaultTaxZoneId: zone.id, defaultShippingZoneId: zone.id };
-    const inBrl = { ...zones, defaultCurrencyCode: 'BRL', availableCurrencyCodes: ['BRL'], pricesIncludeTax: true };
-    await this.#create('updateChannel', { id: gross, token: 'gross', ...inBrl });
-    const { id: productId } = await this.#create('createProduct', {
-      translations: [{ languageCode: 'en', name: 'Café', slug: 'cafe', description: '' }],
-    });
-    const group = { code: 'size', translations: [{ languageCode: 'en', name: 'size' }] };
-    const options = Object.keys(PRICES).map((code) => ({ code, translations: [{ languageCode: 'en', name: code }] }));
-    const { id: optionGroupId } = await this.#create('createProductOptionGroup', { ...group, options });
-    const add =
-      'mutation ($a: ID!, $b: ID!) { addOptionGroupToProduct(productId: $a, optionGroupId: $b) { optionGroups { options { id code } } } }';
-    const { optionGroups } = await this.admin(add, { a: productId, b: optionGroupId });
+  /** Creates products of these prices in the default channel. @returns the ID of their product */
+  async #createProducts(): Promise<string> {
+    const { id: productId } = await this.#create('createProduct', { translations: english('cafe') });
+    const options = Object.keys(PRICES).map((code) => ({ code, translations: named(code) }));
+    const group = { code: 'size', translations: named('size'), options };
+    const { id: groupId } = await this.#create('createProductOptionGroup', group);
+    const { optionGroups } = await this.admin<{ optionGroups: { options: Named[] }[] }>(
+      `mutation { addOptionGroupToProduct(productId: "${productId}", optionGroupId: "${groupId}")
+        { optionGroups { options { id code } } } }`,
+    );
     const variants = Object.entries(PRICES).map(([sku, price]) => ({
-      ...{ productId, sku, price, trackInventory: 'FALSE', translations: [{ languageCode: 'en', name: sku }] },
-      optionIds: optionGroups[0].options.filter(({ code }: Data) => code === sku).map(({ id }: Data) => id),
+      ...{ productId, sku, price, trackInventory: 'FALSE', translations: named(sku) },
+      optionIds: optionGroups.flatMap(({ options }) => options.filter(({ code }) => code === sku).map(({ id }) => id)),
     }));
-    const created: Data[] = await this.#create('createProductVariants', variants);
-    created.forEach(({ id }, index) => (this.ids[variants[index]!.sku] = id));
-    const { id: promotionId } = await this.#create('createPromotion', COUPON);
-    const shipping: Data[] = (await this.admin('{ shippingMethods { items { id code } } }')).items;
+    const created = await this.#create<Named[]>('createProductVariants', variants);
+    for (const [index, { sku }] of variants.entries()) this.ids[sku] = created[index]!.id;
+    return productId;
+  }
+
+  /** Creates the channels `gross` and `net` in BRL, and `usd`, with all that sells in each. */
+  async #populate(): Promise<void> {
+    const listOf = async (name: string): Promise<Named[]> =>
+      (await this.admin<{ items: Named[] }>(`{ ${name} { items { id ${name === 'zones' ? '' : 'code'} } } }`)).items;
+    const [zone] = await listOf('zones');
+    const zones = { defaultTaxZoneId: zone!.id, defaultShippingZoneId: zone!.id };
+    const inBrl = { ...zones, defaultCurrencyCode: 'BRL', availableCurrencyCodes: ['BRL'], pricesIncludeTax: true };
+    const { id } = await this.admin<Named>('{ activeChannel { id } }');
+    await this.#create('updateChannel', { id, token: 'gross', ...inBrl });
+    const productIds = [await this.#createProducts()];
+    const promotionIds = [(await this.#create('createPromotion', COUPON)).id];
+    const shipping = await listOf('shippingMethods');
     for (const { id, code } of shipping) this.ids[code] = id;
-    const payment: Data[] = (await this.admin('{ paymentMethods { items { id } } }')).items;
-    const common = { ...inBrl, defaultLanguageCode: 'en' };
+    const shippingMethodIds = shipping.map(({ id }) => id);
+    const paymentMethodIds = (await listOf('paymentMethods')).map(({ id }) => id);
     for (const [code, differs] of Object.entries(CHANNELS)) {
-      const { id: channelId } = await this.#create('createChannel', { code, token: code, ...common, ...differs });
-      await this.#create('assignProductsToChannel', { productIds: [productId], channelId, priceFactor: 1 });
-      await this.#create('assignPromotionsToChannel', { promotionIds: [promotionId], channelId });
-      await this.#create('assignShippingMethodsToChannel', {
-        shippingMethodIds: shipping.map(({ id }) => id),
-        channelId,
-      });
-      await this.#create('assignPaymentMethodsToChannel', { paymentMethodIds: payment.map(({ id }) => id), channelId });
+      const channel = { code, token: code, defaultLanguageCode: 'en', ...inBrl, ...differs };
+      const { id: channelId } = await this.#create('createChannel', channel);
+      await this.#create('assignProductsToChannel', { productIds, channelId, priceFactor: 1 });
+      await this.#create('assignPromotionsToChannel', { promotionIds, channelId });
+      await this.#create('assignShippingMethodsToChannel', { shippingMethodIds, channelId });
+      await this.#create('assignPaymentMethodsToChannel', { paymentMethodIds, channelId });
     }
-  }
-
-  /** A customer in a channel. */
-  session(channel = 'gross'): VendureSession {
-    return new VendureSession(this, 'shop-api', channel);
-  }
-}
-
-/** How the other channels differ from `gross`. */
-const CHANNELS = {
-  net: { pricesIncludeTax: false },
-  usd: { defaultCurrencyCode: 'USD', availableCurrencyCodes: ['USD'] },
-};
-
-/** Prices in centavos, without round sums. */
-export const PRICES = { cup: 3333, bag: 4999, box: 12007, pin: 1 };
-
-/** The coupon is 10 % of the goods. */
-const COUPON = {
-  ...{ enabled: true, couponCode: 'DEZ', conditions: [], translations: [{ languageCode: 'en', name: '10 %' }] },
-  actions: [{ code: 'order_percentage_discount', arguments: [{ name: 'discount', value: '10' }] }],
-};
-
-/** Queries of one customer or administrator. */
-export class VendureSession {
-  #token: string | undefined;
-
-  constructor(
-    private readonly shop: VendureShop,
-    private readonly api: string,
-    private readonly channel?: string,
-  ) {}
-
-  get isNew(): boolean {
-    return this.#token === undefined;
-  }
-
-  /** @returns the first member of the data */
-  async send(query: string, variables: object = {}): Promise<Data> {
-    const headers = {
-      'content-type': 'application/json',
-      ...(this.channel && { 'vendure-token': this.channel }),
-      ...(this.#token && { authorization: `Bearer ${this.#token}` }),
-    };
-    const body = JSON.stringify({ query, variables });
-    const answer = await fetch(`${this.shop.url}/${this.api}`, { method: 'POST', headers, body });
-    this.#token = answer.headers.get('vendure-auth-token') ?? this.#token;
-    const { data, errors } = (await answer.json()) as { data: Record<string, Data> | null; errors?: object[] };
-    if (errors) throw new Error(`${query}\n${JSON.stringify(errors)}`);
-    return Object.values(data ?? {})[0];
-  }
-}
-
-/** What a customer buys, and who it is. */
-export interface Purchase {
-  channel?: 'gross' | 'net' | 'usd';
-  /** Quantities by SKU. */
-  goods: Partial<Record<keyof typeof PRICES, number>>;
-  coupon?: boolean;
-  shipping?: 'sedex' | 'free';
-  cpf?: string;
-  /** Whether the shop knows that the CPF is that of the guest. */
-  isVerified?: boolean;
-}
-
-const ORDER = `id code state totalWithTax cashback { toReceive toRedeem redeemed }`;
-
-/** The order of one customer, from the cart on. */
-export class Checkout {
-  id = '';
-  code = '';
-
-  private constructor(
-    readonly shop: VendureShop,
-    readonly session: VendureSession,
-  ) {}
-
-  /** Fills a cart, and goes to its payment. */
-  static async begin(
-    shop: VendureShop,
-    purchase: Purchase,
-    session = shop.session(purchase.channel),
-  ): Promise<Checkout> {
-    const checkout = new Checkout(shop, session);
-    await checkout.add(purchase.goods);
-    const { cpf, isVerified, coupon, shipping = 'sedex' } = purchase;
-    const phoneNumber = isVerified ? 'verified' : undefined;
-    const guest = { emailAddress: `${randomUUID()}@example.com`, firstName: 'Ana', lastName: 'Lima', phoneNumber };
-    await session.send(
-      'mutation ($input: CreateCustomerInput!) { setCustomerForOrder(input: $input) { __typename } }',
-      {
-        input: guest,
-      },
-    );
-    if (cpf)
-      await session.send(
-        `mutation { setOrderCustomFields(input: { customFields: { cpf: "${cpf}" } }) { __typename } }`,
-      );
-    if (coupon) await session.send('mutation { applyCouponCode(couponCode: "DEZ") { __typename } }');
-    await session.send(`mutation { setOrderShippingMethod(shippingMethodId: [${shop.ids[shipping]}]) { __typename } }`);
-    const { id, code } = await checkout.active();
-    Object.assign(checkout, { id, code });
-    await checkout.goTo('ArrangingPayment');
-    return checkout;
-  }
-
-  async add(goods: Purchase['goods']): Promise<void> {
-    for (const [sku, quantity] of Object.entries(goods))
-      await this.session.send(
-        `mutation { addItemToOrder(productVariantId: ${this.shop.ids[sku]}, quantity: ${quantity}) { __typename } }`,
-      );
-  }
-
-  /** The order while it is a cart. */
-  active(): Promise<Data> {
-    return this.session.send(`{ activeOrder { ${ORDER} } }`);
-  }
-
-  async goTo(state: string): Promise<void> {
-    const result = await this.session.send(
-      `mutation { transitionOrderToState(state: "${state}") { ... on Order { state } ... on ErrorResult { message } } }`,
-    );
-    if (result.state !== state) throw new Error(JSON.stringify(result));
-  }
-
-  /** @returns `Order`, or the type of the refusal */
-  async pay(method: string, metadata: object = {}): Promise<string> {
-    const { __typename: type } = await this.session.send(
-      'mutation ($input: PaymentInput!) { addPaymentToOrder(input: $input) { __typename ... on ErrorResult { message } } }',
-      { input: { method, metadata } },
-    );
-    return type;
-  }
-
-  /** The order as administrators see it. */
-  order(): Promise<Data> {
-    const payments = 'payments { id method state amount refunds { total state } }';
-    return this.shop.admin(
-      `{ order(id: "${this.id}") { code state totalWithTax lines { id quantity productVariant { sku } } ${payments} } }`,
-    );
-  }
-
-  /** Refunds lines by SKU, and shipping, or an amount, on the first payment of the method. */
-  async refund(by: { goods?: Purchase['goods']; shipping?: number; amount?: number; method: string }): Promise<string> {
-    const { lines, payments } = await this.order();
-    const paymentId = payments.find(({ method }: Data) => method === by.method).id;
-    const returned = Object.entries(by.goods ?? {}).map(([sku, quantity]) => {
-      const line = lines.find(({ productVariant }: Data) => productVariant.sku === sku);
-      return { orderLineId: line.id, quantity };
-    });
-    const { shipping = 0, amount } = by;
-    const input = { lines: returned, shipping, adjustment: 0, paymentId, ...(amount && { amount }) };
-    return this.staff('refundOrder', 'RefundOrderInput', input);
-  }
-
-  /** Makes a mutation of an administrator. @returns the type of the result, or of the refusal */
-  async staff(mutation: string, type: string, input: object): Promise<string> {
-    const query = `mutation ($input: ${type}!) { ${mutation}(input: $input) { __typename ... on ErrorResult { message } } }`;
-    return (await this.shop.admin(query, { input })).__typename;
-  }
-
-  async staffGoesTo(state: string): Promise<void> {
-    const query = `mutation { transitionOrderToState(id: "${this.id}", state: "${state}") { ... on Order { state } ... on ErrorResult { message } } }`;
-    const result = await this.shop.admin(query);
-    if (result?.state !== state) throw new Error(JSON.stringify(result));
-  }
-
-  /** Changes quantities of a paid order by SKU. A lower total is refunded on the payment of the method. */
-  async modify(goods: Purchase['goods'], method: string): Promise<void> {
-    await this.staffGoesTo('Modifying');
-    const { lines, payments } = await this.order();
-    const changes = Object.entries(goods).map(([sku, quantity]) => {
-      const line = lines.find(({ productVariant }: Data) => productVariant.sku === sku);
-      return line ? { orderLineId: line.id, quantity } : { productVariantId: this.shop.ids[sku], quantity };
-    });
-    const result = await this.staff('modifyOrder', 'ModifyOrderInput', {
-      ...{ dryRun: false, orderId: this.id },
-      adjustOrderLines: changes.filter((change) => 'orderLineId' in change),
-      addItems: changes.filter((change) => 'productVariantId' in change),
-      refunds: [{ paymentId: payments.find((payment: Data) => payment.method === method).id }],
-    });
-    if (result !== 'Order') throw new Error(result);
-  }
-}
-
-/** What a shop and the service know of an order, in centavos. */
-export interface Books {
-  total: number;
-  redeemed: number;
-  money: number;
-  refunded: number;
-  returned: number;
-  paidBack: number;
-}
-
-/** The payments and refunds of the shop. */
-export async function booksOfShop(checkout: Checkout): Promise<Books> {
-  const settled = (await checkout.order()).payments.filter(({ state }: Data) => state === 'Settled');
-  const sum = (list: Data[], of: (one: Data) => number): number => list.reduce((total, one) => total + of(one), 0);
-  const refundsOf = ({ refunds }: Data): number => sum(refunds, ({ total }) => total);
-  const cashback = settled.filter(({ method }: Data) => method === 'cashback');
-  const money = settled.filter(({ method }: Data) => method !== 'cashback');
-  return {
-    total: sum(settled, ({ amount }) => amount),
-    redeemed: sum(cashback, ({ amount }) => amount),
-    money: sum(money, ({ amount }) => amount),
-    refunded: sum(settled, refundsOf),
-    returned: sum(cashback, refundsOf),
-    paidBack: sum(money, refundsOf),
-  };
-}
-
-/** The order and those of its modifications. */
-export async function ordersOf({ orders }: Cashback, code: string): Promise<Order[]> {
-  const found: Order[] = [];
-  for (const externalId of [code, `${code}-M1`, `${code}-M2`])
-    try {
-      found.push(await orders.byExternalId(externalId));
-    } catch (error) {
-      if (!(error instanceof CashbackError && error.code === 'not_found')) throw error;
-    }
-  return found;
-}
-
-/** The books of the service, of what is completed. */
-export function booksOfService(orders: Order[]): Books {
-  const sum = (of: (order: Order) => string): number =>
-    orders.filter(({ status }) => /completed|refunded/.test(status)).reduce((total, it) => total + toMinor(of(it)), 0);
-  return {
-    total: sum(({ total }) => total),
-    redeemed: sum(({ cashback }) => cashback.to_redeem.redeemed),
-    money: sum(({ amount_to_pay }) => amount_to_pay),
-    refunded: sum(({ refunded }) => refunded.amount),
-    returned: sum(({ cashback }) => cashback.to_redeem.returned),
-    paidBack: sum(({ refunded }) => refunded.amount_to_pay_back),
-  };
-}
-
-/** Waits until the books are equal. @returns both, also if they are not */
-export async function compareBooks(
-  client: Cashback,
-  checkout: Checkout,
-): Promise<{ shop: Books; service: Books; orders: Order[] }> {
-  const read = async () => {
-    const orders = await ordersOf(client, checkout.code);
-    return { shop: await booksOfShop(checkout), service: booksOfService(orders), orders };
-  };
-  try {
-    return await until('the books are equal', async () => {
-      const books = await read();
-      return JSON.stringify(books.shop) === JSON.stringify(books.service) ? books : undefined;
-    });
-  } catch {
-    return read();
   }
 }

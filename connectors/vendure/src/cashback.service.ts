@@ -1,16 +1,22 @@
-import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import {
   EventBus,
   type ID,
+  idsAreEqual,
   Logger,
   type Order,
+  OrderLine,
   OrderService,
   OrderStateTransitionEvent,
   type Payment,
+  PaymentService,
+  Refund,
+  RefundAmountError,
   RefundEvent,
   type RequestContext,
   RequestContextService,
   TransactionalConnection,
+  UserInputError,
   VendureEvent,
 } from '@vendure/core';
 import { Cashback, CashbackError, type CashbackOptions, cleanDocument, type Event } from '@cashback/client';
@@ -40,8 +46,13 @@ export class CashbackEvent extends VendureEvent {
   }
 }
 
+type CreateRefund = PaymentService['createRefund'];
+type RefundInput = Parameters<CreateRefund>[1];
+
 const LOG = 'CashbackPlugin';
 const SWEEP_MS = 60_000;
+
+const sum = <T>(list: readonly T[], of: (one: T) => number): number => list.reduce((total, one) => total + of(one), 0);
 
 const cpfOf = (owner?: { customFields: object }): string | undefined =>
   cleanDocument((owner?.customFields as { cpf?: string } | undefined)?.cpf);
@@ -50,40 +61,41 @@ const cpfOf = (owner?: { customFields: object }): string | undefined =>
 const contentOf = (order: Order) => ({
   total: fromMinor(order.totalWithTax),
   eligible_total: fromMinor(Math.max(0, Math.min(order.subTotalWithTax, order.totalWithTax))),
-  items: order.lines.flatMap(
-    ({ id, quantity, proratedUnitPriceWithTax: price, productVariant: { sku: description } }) =>
-      quantity > 0 ? [{ id: String(id), quantity, price: fromMinor(price), description }] : [],
-  ),
+  items: order.lines
+    .filter(({ quantity }) => quantity > 0)
+    .map((line) => ({ id: String(line.id), quantity: line.quantity, price: fromMinor(line.proratedUnitPriceWithTax) })),
 });
 
 /** The cashback of the shop's orders. */
 @Injectable()
-export class CashbackService implements OnApplicationBootstrap, OnApplicationShutdown {
+export class CashbackService implements OnApplicationBootstrap {
   static options: CashbackPluginOptions;
   /** A customer may wait for an answer. */
   readonly client = new Cashback({ timeout: 5_000, ...CashbackService.options });
-  private sweeping?: NodeJS.Timeout;
+  private readonly createRefund: CreateRefund;
 
   constructor(
     private readonly connection: TransactionalConnection,
     private readonly orders: OrderService,
     private readonly events: EventBus,
     private readonly contexts: RequestContextService,
-  ) {}
+    payments: PaymentService,
+  ) {
+    this.createRefund = payments.createRefund.bind(payments);
+    payments.createRefund = (ctx, ...args) => connection.withTransaction(ctx, (inner) => this.refund(inner, ...args));
+  }
 
   onApplicationBootstrap(): void {
     // Vendure passes events on when their transaction is committed.
     this.events.ofType(OrderStateTransitionEvent).subscribe(({ order }) => void this.deliver(order.id));
     this.events.ofType(RefundEvent).subscribe(({ order }) => void this.deliver(order.id));
-    this.sweeping = setInterval(() => void this.sweep(), SWEEP_MS);
-    void this.sweep();
+    const sweep = (): void =>
+      void this.sweep().catch((error: unknown) => Logger.warn(`not everything was sent: ${String(error)}`, LOG));
+    setInterval(sweep, SWEEP_MS).unref();
+    sweep();
   }
 
-  onApplicationShutdown(): void {
-    clearInterval(this.sweeping);
-  }
-
-  tasks(ctx?: RequestContext): Repository<CashbackTask> {
+  private tasks(ctx?: RequestContext): Repository<CashbackTask> {
     return this.connection.getRepository(ctx, CashbackTask);
   }
 
@@ -128,12 +140,8 @@ export class CashbackService implements OnApplicationBootstrap, OnApplicationShu
     try {
       const content = { ...contentOf(order), document };
       const { outcome, order: put } = await this.client.orders.put(externalId, content);
-      const limits = [
-        toPay,
-        toMinor(put.cashback.to_redeem.maximum ?? '0'),
-        Number.isSafeInteger(wanted) ? Number(wanted) : toPay,
-      ];
-      const amount = Math.min(...limits);
+      const asked = Number.isSafeInteger(wanted) ? Number(wanted) : toPay;
+      const amount = Math.min(toPay, asked, toMinor(put.cashback.to_redeem.maximum ?? '0'));
       if (outcome === 'open' && amount > 0) {
         const sale = { content, redeem: fromMinor(amount), payment_methods: [] };
         await this.client.orders.hold(put.id, { amount: sale.redeem }, { ifMatch: put.version });
@@ -167,22 +175,16 @@ export class CashbackService implements OnApplicationBootstrap, OnApplicationShu
     const { held, settled } = await this.paymentsOf(ctx, orderId);
     if (!held) return;
     const { totalWithTax } = (await this.orders.findOne(ctx, orderId, []))!;
-    const paid = settled.reduce((sum, { amount }) => sum + amount, held.amount);
-    if (paid >= totalWithTax) await this.orders.settlePayment(ctx, held.id);
+    if (held.amount + sum(settled, ({ amount }) => amount) >= totalWithTax)
+      await this.orders.settlePayment(ctx, held.id);
   }
 
   /** The cashback payment that is authorized, and what is settled. */
-  private async paymentsOf(
-    ctx: RequestContext,
-    orderId: ID,
-  ): Promise<{ held?: Payment | undefined; settled: Payment[] }> {
+  private async paymentsOf(ctx: RequestContext, orderId: ID) {
     const task = await this.tasks(ctx).findOneBy({ orderId, state: 'held' });
     const payments = await this.orders.getOrderPayments(ctx, orderId);
     const isHeld = ({ state, transactionId }: Payment) => state === 'Authorized' && transactionId === task?.serviceId;
-    return {
-      held: task ? payments.find(isHeld) : undefined,
-      settled: payments.filter(({ state }) => state === 'Settled'),
-    };
+    return { held: payments.find(isHeld), settled: payments.filter(({ state }) => state === 'Settled') };
   }
 
   /** Stores an order that is paid and, later, each modification that is paid as an order of its own. */
@@ -199,12 +201,9 @@ export class CashbackService implements OnApplicationBootstrap, OnApplicationShu
         const externalId = `${code}-M${index + 1}`;
         if (await this.tasks(ctx).existsBy({ externalId })) continue;
         const total = fromMinor(priceChange);
-        const content = { document, total, items: [{ id: 'modification', price: total }] };
-        const sale = {
-          content,
-          redeem: '0.00',
-          payment_methods: payment ? [{ id: payment.method, amount: total }] : [],
-        };
+        const content = { document, total, eligible_total: total, items: [{ id: 'modification', price: total }] };
+        const payment_methods = payment ? [{ id: payment.method, amount: total }] : [];
+        const sale = { content, redeem: '0.00', payment_methods };
         await this.tasks(ctx).save({ ...row, externalId, amount: priceChange, sale });
       }
       return;
@@ -215,15 +214,8 @@ export class CashbackService implements OnApplicationBootstrap, OnApplicationShu
     const money = settled.filter((payment) => !isCashback(payment));
     const payment_methods = money.map((payment) => ({ id: payment.method, amount: fromMinor(payment.amount) }));
     const sale = { content: { ...contentOf(order), document }, redeem: fromMinor(cashback), payment_methods };
-    await this.tasks(ctx).save({
-      ...task,
-      ...row,
-      externalId: code,
-      amount,
-      cashback,
-      sale,
-      modifications: raised.length,
-    });
+    const charged = { ...task, ...row, externalId: code, amount, cashback, sale };
+    await this.tasks(ctx).save({ ...charged, modifications: raised.length });
   }
 
   /** Cancels what is not paid. */
@@ -234,12 +226,8 @@ export class CashbackService implements OnApplicationBootstrap, OnApplicationShu
 
   /** Sends what is waiting, also what a shop that was killed has left. */
   private async sweep(): Promise<void> {
-    try {
-      const waiting = await this.tasks().findBy({ state: In(['waiting', 'cancelling']) });
-      for (const orderId of new Set(waiting.map((task) => task.orderId))) await this.deliver(orderId);
-    } catch (error) {
-      Logger.warn(`not everything was sent: ${String(error)}`, LOG);
-    }
+    const waiting = await this.tasks().findBy({ state: In(['waiting', 'cancelling']) });
+    for (const orderId of new Set(waiting.map((task) => task.orderId))) await this.deliver(orderId);
   }
 
   /** Sends what is waiting of an order. What was sent before is a repeat. */
@@ -247,11 +235,8 @@ export class CashbackService implements OnApplicationBootstrap, OnApplicationShu
     const tasks = await this.tasks().find({ where: { orderId }, order: { id: 'ASC' } });
     for (const task of tasks.filter(({ state }) => state === 'waiting' || state === 'cancelling'))
       try {
-        if (task.refund)
-          await this.refund(
-            task,
-            tasks.find(({ id }) => id === task.saleId)!,
-          );
+        const sale = tasks.find(({ id }) => id === task.saleId);
+        if (sale) await this.sendRefund(task, sale);
         else if (task.state === 'waiting') await this.complete(task);
         else {
           if (task.serviceId) await this.client.orders.cancel(task.serviceId);
@@ -284,21 +269,18 @@ export class CashbackService implements OnApplicationBootstrap, OnApplicationShu
     // It has expired since it was held, and the customer has paid the rest: the shop gives a discount.
     Logger.error(`${task.externalId}: ${paid.redeem} of cashback is lost, and becomes a discount`, LOG);
     const amount = task.amount - task.cashback;
-    const eligible_total = fromMinor(Math.min(amount, toMinor(content.eligible_total!)));
+    const eligible_total = fromMinor(Math.min(amount, toMinor(content.eligible_total)));
     const sale = { ...paid, redeem: '0.00', content: { ...content, total: fromMinor(amount), eligible_total } };
     await this.become(task, { amount, cashback: 0, sale });
     await this.complete(task);
   }
 
-  private async refund(task: CashbackTask, sale: CashbackTask): Promise<void> {
+  private async sendRefund(task: CashbackTask, sale: CashbackTask): Promise<void> {
     if (sale.state !== 'completed') return;
     const { cashback_returned } = await this.client.refunds.create(sale.serviceId!, task.refund!);
     await this.become(task, { state: 'completed' });
     if (toMinor(cashback_returned) !== task.cashback)
-      Logger.error(
-        `${task.externalId} returned ${cashback_returned} of cashback: correct the payments of the order`,
-        LOG,
-      );
+      Logger.error(`${task.externalId} returned ${cashback_returned} of cashback: correct its payments`, LOG);
   }
 
   /** Runs the work unless the event was applied, in one transaction with the unique key of the event. */
@@ -321,5 +303,76 @@ export class CashbackService implements OnApplicationBootstrap, OnApplicationShu
       if (order?.active) await this.cancelPayment(ctx, order.id);
     }
     await this.events.publish(new CashbackEvent(ctx, event));
+  }
+
+  /** Vendure makes all refunds with `createRefund`, also those of modifications, which no resolver and no event has. */
+  private async refund(...[ctx, input, order, selected]: Parameters<CreateRefund>): ReturnType<CreateRefund> {
+    const orderId = order.id;
+    await this.deliver(orderId);
+    if (await this.tasks().existsBy({ orderId, state: In(['waiting', 'failed']) }))
+      throw new UserInputError('The cashback service does not know all of this order yet. Repeat the refund later.');
+    // A read that locks finds what was delivered since the transaction began. What was added last comes back first.
+    const lock = { mode: 'pessimistic_write' as const };
+    const tasks = await this.tasks(ctx).find({ where: { orderId }, order: { id: 'DESC' }, lock });
+    const sales = tasks.filter(({ sale, state }) => sale && state === 'completed');
+    if (sales.length === 0) return this.createRefund(ctx, input, order, selected);
+    const parts = await this.divide(ctx, input, tasks, sales);
+    const total = sum(parts, ({ amount }) => amount);
+    if (input.amount && total < input.amount) return new RefundAmountError({ maximumRefundable: total });
+    const left = { cashback: sum(parts, ({ cashback }) => cashback), money: 0 };
+    left.money = total - left.cashback;
+    const { settled } = await this.paymentsOf(ctx, orderId);
+    settled.sort((a, b) => Number(idsAreEqual(b.id, selected.id)) - Number(idsAreEqual(a.id, selected.id)));
+    let first: Refund | undefined;
+    for (const payment of settled) {
+      const kind = sales.some(({ serviceId }) => serviceId === payment.transactionId) ? 'cashback' : 'money';
+      const refunded = sum(payment.refunds, (refund) => (refund.state === 'Failed' ? 0 : refund.total));
+      const amount = Math.min(left[kind], payment.amount - refunded);
+      if (amount <= 0) continue;
+      left[kind] -= amount;
+      const lines = first ? [] : input.lines;
+      const share = { ...input, lines, amount, shipping: 0, adjustment: 0, paymentId: payment.id };
+      const refund = await this.createRefund(ctx, share, order, payment);
+      if (!(refund instanceof Refund)) throw new UserInputError(refund.message);
+      first ??= refund;
+    }
+    if (first === undefined || left.money + left.cashback > 0) throw new UserInputError('The payments have less left.');
+    for (const { sale, eligible, ...part } of parts) {
+      const externalId = `${sale.externalId}-R${first.id}`;
+      const amounts = { amount: fromMinor(part.amount), eligible_amount: fromMinor(eligible) };
+      const refund = { external_id: externalId, ...amounts, ...(input.reason && { reason: input.reason }) };
+      await this.tasks(ctx).save({ externalId, orderId, saleId: sale.id, state: 'waiting', refund, ...part });
+    }
+    return first;
+  }
+
+  /** What comes back of which order of the service, how much of it are goods, and how much returns as cashback. */
+  private async divide(ctx: RequestContext, input: RefundInput, tasks: CashbackTask[], sales: CashbackTask[]) {
+    let goods = 0;
+    for (const { orderLineId, quantity } of input.lines ?? []) {
+      const line = await this.connection.getEntityOrThrow(ctx, OrderLine, orderLineId);
+      goods += quantity * line.proratedUnitPriceWithTax;
+    }
+    let total = input.amount || goods + (input.shipping ?? 0) + (input.adjustment ?? 0);
+    if (goods === 0 && !input.shipping) goods = total;
+    const parts: { sale: CashbackTask; amount: number; eligible: number; cashback: number }[] = [];
+    for (const sale of sales) {
+      const before = tasks.filter(({ saleId }) => saleId !== null && idsAreEqual(saleId, sale.id));
+      const left = sale.amount - sum(before, ({ amount }) => amount);
+      const goodsBefore = sum(before, ({ refund }) => toMinor(refund!.eligible_amount!));
+      const goodsLeft = toMinor(sale.sale!.content.eligible_total) - goodsBefore;
+      const amount = Math.min(left, total);
+      if (amount === 0) continue;
+      const eligible = Math.max(Math.min(amount, goodsLeft, goods), amount - (left - goodsLeft));
+      total -= amount;
+      goods -= eligible;
+      // Another refund of the same transaction, which the service does not know yet.
+      const waiting = before.filter(({ state }) => state === 'waiting');
+      const quoted = fromMinor(amount + sum(waiting, (task) => task.amount));
+      const { cashback_returned } = await this.client.refunds.quote(sale.serviceId!, { amount: quoted });
+      const cashback = toMinor(cashback_returned) - sum(waiting, (task) => task.cashback);
+      parts.push({ sale, amount, eligible, cashback });
+    }
+    return parts;
   }
 }

@@ -3,7 +3,7 @@ import type { CompleteOrder, CreateRefund, OrderContent } from '@cashback/client
 import { Column, Entity, Index } from 'typeorm';
 
 /** An order that is paid: its content, the cashback it redeems, and the money. */
-export type Sale = Required<CompleteOrder> & { content: OrderContent };
+export type Sale = Required<CompleteOrder> & { content: OrderContent & { eligible_total: string } };
 
 /**
  * An order of the service, or a refund of one (`saleId`). What is `waiting` is stored with the shop's own change, and

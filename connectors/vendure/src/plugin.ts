@@ -15,7 +15,6 @@ import { webhookHandler } from '@cashback/client/webhooks';
 import { gql } from 'graphql-tag';
 import { type CashbackPluginOptions, CashbackService } from './cashback.service';
 import { CashbackApplied, CashbackTask } from './entities';
-import { CashbackRefunds } from './refunds.service';
 
 let cashback: CashbackService;
 
@@ -99,7 +98,7 @@ function configuration(config: RuntimeVendureConfig): RuntimeVendureConfig {
 @VendurePlugin({
   imports: [PluginCommonModule],
   entities: [CashbackTask, CashbackApplied],
-  providers: [CashbackService, CashbackRefunds],
+  providers: [CashbackService],
   shopApiExtensions: { schema, resolvers: [CashbackResolver] },
   configuration,
   compatibility: '^3.0.0',
