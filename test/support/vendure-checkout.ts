@@ -119,6 +119,10 @@ export class Checkout {
     return (await this.order()).payments.find(({ method }) => method === by)!.id;
   }
 
+  async settle(method: string): Promise<void> {
+    await this.shop.admin(`mutation { settlePayment(id: "${await this.paymentId(method)}") { __typename } }`);
+  }
+
   /** Makes a mutation of an administrator. @returns `Order` or `Refund`, or the type of the refusal */
   async staff(mutation: string, type: string, given: object): Promise<string> {
     return (await this.shop.admin<Result>(input(mutation, type), { input: given })).__typename;
@@ -143,15 +147,19 @@ export class Checkout {
     });
   }
 
-  /** Changes quantities of an order that is paid. A lower total is refunded. */
-  async modify(goods: Goods, method: string): Promise<void> {
+  /** Changes quantities of an order that is paid. @param refunds by method, of a lower total: amounts, or all of it */
+  async modify(goods: Goods, refunds: Record<string, number | undefined>): Promise<void> {
     await this.staffGoesTo('Modifying');
     const { lines } = await this.order();
     const lineOf = (sku: string): string | undefined =>
       lines.find(({ productVariant }) => productVariant.sku === sku)?.id;
     const changes = Object.entries(goods);
+    const refundsBy = Object.entries(refunds).map(async ([method, amount]) => ({
+      paymentId: await this.paymentId(method),
+      amount,
+    }));
     const result = await this.staff('modifyOrder', 'ModifyOrderInput', {
-      ...{ dryRun: false, orderId: this.id, refunds: [{ paymentId: await this.paymentId(method) }] },
+      ...{ dryRun: false, orderId: this.id, refunds: await Promise.all(refundsBy) },
       adjustOrderLines: changes
         .filter(([sku]) => lineOf(sku))
         .map(([sku, quantity]) => ({ orderLineId: lineOf(sku), quantity })),
