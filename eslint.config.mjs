@@ -4,7 +4,7 @@ import tseslint from 'typescript-eslint';
 import { importRules } from './eslint.imports.mjs';
 
 export default tseslint.config(
-  { ignores: ['**/dist/', 'clients/typescript/src/generated/', 'coverage/', '.data/', 'node_modules/'] },
+  { ignores: ['**/dist/', 'connectors/', 'clients/typescript/src/generated/', 'coverage/', '.data/', 'node_modules/'] },
   js.configs.recommended,
   ...tseslint.configs.recommendedTypeChecked,
   {

@@ -240,7 +240,7 @@ describe('an order in Vendure and the service agree to the centavo', () => {
     // Two refunds of one modification, the second of which is divided before the service knows the first one.
     await checkout.modify({ box: 0 }, { pix: 6000, cashback: 6007 });
     await checkout.staffGoesTo('PaymentSettled');
-    expect(await booksOf(business, checkout)).toBe(`${raised}; 170.06 = 152.97 + 17.09, takes back 7.56`);
+    expect(await booksOf(business, checkout)).toBe(`${raised}; 170.06 = 152.96 + 17.10, takes back 7.57`);
   });
 
   it('refunds at the same time are made one after the other, or refused', async () => {

@@ -44,6 +44,8 @@ interface ShopOrder {
   payments: Payment[];
 }
 
+const STATE = '{ __typename ... on Order { state } ... on ErrorResult { message } }';
+
 const input = (mutation: string, type: string): string =>
   `mutation ($input: ${type}!) { ${mutation}(input: $input) ${RESULT} }`;
 
@@ -92,7 +94,7 @@ export class Checkout {
   }
 
   async goTo(state: string): Promise<void> {
-    const result = await this.session.send<Result>(`mutation { transitionOrderToState(state: "${state}") ${RESULT} }`);
+    const result = await this.session.send<Result>(`mutation { transitionOrderToState(state: "${state}") ${STATE} }`);
     if (result.state !== state) throw new Error(result.message);
   }
 
@@ -129,7 +131,7 @@ export class Checkout {
   }
 
   async staffGoesTo(state: string): Promise<void> {
-    const query = `mutation { transitionOrderToState(id: "${this.id}", state: "${state}") ${RESULT} }`;
+    const query = `mutation { transitionOrderToState(id: "${this.id}", state: "${state}") ${STATE} }`;
     const result = await this.shop.admin<Result>(query);
     if (result.state !== state) throw new Error(result.message);
   }

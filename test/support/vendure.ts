@@ -39,7 +39,7 @@ export interface Result {
   state?: string;
   message?: string;
 }
-export const RESULT = '{ __typename ... on Order { state } ... on ErrorResult { message } }';
+export const RESULT = '{ __typename ... on ErrorResult { message } }';
 
 /** Queries of one customer or administrator. */
 export class VendureSession {

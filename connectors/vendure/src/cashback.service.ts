@@ -1,24 +1,8 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import {
-  EventBus,
-  type ID,
-  idsAreEqual,
-  Logger,
-  type Order,
-  OrderLine,
-  OrderService,
-  OrderStateTransitionEvent,
-  type Payment,
-  PaymentService,
-  Refund,
-  RefundAmountError,
-  RefundEvent,
-  type RequestContext,
-  RequestContextService,
-  TransactionalConnection,
-  UserInputError,
-  VendureEvent,
-} from '@vendure/core';
+import type { ID, Order, Payment, RequestContext } from '@vendure/core';
+import { EventBus, OrderService, PaymentService, RequestContextService, TransactionalConnection } from '@vendure/core';
+import { idsAreEqual, Logger, OrderLine, OrderStateTransitionEvent, Refund, RefundEvent } from '@vendure/core';
+import { RefundAmountError, UserInputError, VendureEvent } from '@vendure/core';
 import { Cashback, CashbackError, type CashbackOptions, cleanDocument, type Event } from '@cashback/client';
 import { fromMinor, toMinor } from '@cashback/client/money';
 import { In, type Repository } from 'typeorm';

@@ -1,16 +1,6 @@
 import { Parent, ResolveField, Resolver } from '@nestjs/graphql';
-import {
-  Ctx,
-  LanguageCode,
-  type Order,
-  type OrderProcess,
-  PaymentMethodHandler,
-  type PaymentProcess,
-  PluginCommonModule,
-  type RequestContext,
-  type RuntimeVendureConfig,
-  VendurePlugin,
-} from '@vendure/core';
+import type { Order, RequestContext, RuntimeVendureConfig } from '@vendure/core';
+import { Ctx, LanguageCode, PaymentMethodHandler, PluginCommonModule, VendurePlugin } from '@vendure/core';
 import { webhookHandler } from '@cashback/client/webhooks';
 import { gql } from 'graphql-tag';
 import { type CashbackPluginOptions, CashbackService } from './cashback.service';
@@ -36,20 +26,6 @@ export const cashbackPaymentHandler = new PaymentMethodHandler({
   },
   createRefund: (_ctx, _input, _amount, _order, { transactionId }) => ({ state: 'Settled', transactionId }),
 });
-
-const paymentProcess: PaymentProcess<string> = {
-  onTransitionEnd: async (_from, to, { ctx, order }) => {
-    if (to === 'Authorized' || to === 'Settled') await cashback.settlePayment(ctx, order.id);
-  },
-};
-
-const orderProcess: OrderProcess<string> = {
-  onTransitionEnd: async (from, to, { ctx, order }) => {
-    if (to === 'Cancelled') await cashback.cancel(ctx, order.id);
-    else if (to === 'AddingItems') await cashback.cancelPayment(ctx, order.id);
-    else if (to === 'PaymentSettled' || from === 'ArrangingAdditionalPayment') await cashback.charge(ctx, order.id);
-  },
-};
 
 @Resolver('Order')
 class CashbackResolver {
@@ -82,8 +58,18 @@ function configuration(config: RuntimeVendureConfig): RuntimeVendureConfig {
   // It decides whose cashback a customer redeems, so customers do not write it.
   config.customFields.Customer?.push({ ...cpf, public: false });
   config.paymentOptions.paymentMethodHandlers.push(cashbackPaymentHandler);
-  config.paymentOptions.process?.push(paymentProcess);
-  config.orderOptions.process?.push(orderProcess);
+  config.paymentOptions.process?.push({
+    onTransitionEnd: async (_from, to, { ctx, order }) => {
+      if (to === 'Authorized' || to === 'Settled') await cashback.settlePayment(ctx, order.id);
+    },
+  });
+  config.orderOptions.process?.push({
+    onTransitionEnd: async (from, to, { ctx, order }) => {
+      if (to === 'Cancelled') await cashback.cancel(ctx, order.id);
+      else if (to === 'AddingItems') await cashback.cancelPayment(ctx, order.id);
+      else if (to === 'PaymentSettled' || from === 'ArrangingAdditionalPayment') await cashback.charge(ctx, order.id);
+    },
+  });
   if (webhookSecret === undefined) return config;
   const receive = webhookHandler<RequestContext>(webhookSecret, (event, ctx) => cashback.apply(ctx, event), {
     once: (id, work) => cashback.once(id, work),
