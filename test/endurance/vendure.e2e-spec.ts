@@ -184,6 +184,14 @@ describe('an order in Vendure and the service agree to the centavo', () => {
     expect(await booksOf(business, checkout)).toBe('139.97 = 89.97 + 50.00, earns 3.50');
   });
 
+  it('an order can be paid with cashback alone', async () => {
+    const { policy } = business.client;
+    await policy.change({ redeem_share: '1.00', reason: 'a test' });
+    const checkout = await buy(business, { goods: { bag: 1 }, shipping: 'free' }, [['cashback']]);
+    await policy.change({ redeem_share: '0.50', reason: 'a test' });
+    expect(await booksOf(business, checkout)).toBe('49.99 = 0.00 + 49.99, earns 0.00');
+  });
+
   it('of several clicks at once, one makes a cashback payment', async () => {
     const checkout = await begin(business, { goods: { box: 1 } });
     const results = await Promise.all(Array.from({ length: 4 }, () => checkout.pay('cashback')));
@@ -215,6 +223,35 @@ describe('an order in Vendure and the service agree to the centavo', () => {
     });
     expect(await held(cpf)).toBe('0.00');
     expect(await checkout.payments()).toEqual(['cashback Cancelled 2499']);
+  });
+
+  it('an order that is cancelled after it was paid is refunded over all its payments', async () => {
+    const checkout = await buy(business, { goods: { box: 1 }, coupon: true }, [
+      ['cashback', { amount: 1999 }],
+      ['pix'],
+    ]);
+    expect(await booksOf(business, checkout)).toBe('127.96 = 107.97 + 19.99, earns 4.40');
+    const cancellation = { orderId: checkout.id, cancelShipping: true };
+    expect(await checkout.staff('cancelOrder', 'CancelOrderInput', cancellation)).toBe('Order');
+    expect(await checkout.refund({ amount: 12797, method: 'pix' })).toBe('RefundAmountError');
+    expect(await checkout.refund({ amount: 12796, method: 'pix' })).toBe('Refund');
+    const books = '127.96 = 107.97 + 19.99, earns 4.40; 127.96 = 107.97 + 19.99, takes back 4.40';
+    expect(await booksOf(business, checkout)).toBe(books);
+  });
+
+  it('an order that is modified before it is paid is one order', async () => {
+    const checkout = await buy(business, { goods: { box: 1 } }, [
+      ['cashback', { amount: 1999 }],
+      ['card', { later: true }],
+    ]);
+    await checkout.modify({ cup: 1 }, {});
+    await checkout.staffGoesTo('ArrangingAdditionalPayment');
+    const paid = { orderId: checkout.id, method: 'pix', transactionId: 'pix-1', metadata: {} };
+    expect(await checkout.staff('addManualPaymentToOrder', 'ManualPaymentInput', paid)).toBe('Order');
+    await checkout.staffGoesTo('PaymentAuthorized');
+    await checkout.settle('card');
+    expect(await booksOf(business, checkout)).toBe('173.30 = 153.31 + 19.99, earns 6.67');
+    expect(await ordersOf(business.client, checkout.code)).toHaveLength(1);
   });
 
   it('an order is completed when a payment that was authorized is settled', async () => {

@@ -70,13 +70,12 @@ export class CashbackService implements OnApplicationBootstrap {
   }
 
   onApplicationBootstrap(): void {
+    const log = (error: unknown) => Logger.warn(`not everything was sent: ${String(error)}`, LOG);
     // Vendure passes events on when their transaction is committed.
-    this.events.ofType(OrderStateTransitionEvent).subscribe(({ order }) => void this.deliver(order.id));
-    this.events.ofType(RefundEvent).subscribe(({ order }) => void this.deliver(order.id));
-    const sweep = (): void =>
-      void this.sweep().catch((error: unknown) => Logger.warn(`not everything was sent: ${String(error)}`, LOG));
-    setInterval(sweep, SWEEP_MS).unref();
-    sweep();
+    this.events.ofType(OrderStateTransitionEvent).subscribe(({ order }) => void this.deliver(order.id).catch(log));
+    this.events.ofType(RefundEvent).subscribe(({ order }) => void this.deliver(order.id).catch(log));
+    setInterval(() => void this.sweep().catch(log), SWEEP_MS).unref();
+    void this.sweep().catch(log);
   }
 
   private tasks(ctx?: RequestContext): Repository<CashbackTask> {
@@ -193,6 +192,8 @@ export class CashbackService implements OnApplicationBootstrap {
       return;
     }
     const { settled } = await this.paymentsOf(ctx, orderId);
+    // An order that was modified before it was paid can wait for its other payments.
+    if (sum(settled, (payment) => payment.amount) < amount) return;
     const isCashback = ({ transactionId }: Payment) => transactionId && transactionId === task?.serviceId;
     const cashback = settled.find(isCashback)?.amount ?? 0;
     const money = settled.filter((payment) => !isCashback(payment));
