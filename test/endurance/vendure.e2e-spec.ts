@@ -414,7 +414,9 @@ describe('two shops at once, one of which is killed in the middle', () => {
     for (const { business, checkouts } of await Promise.all(lanes))
       for (const checkout of checkouts) {
         expect(await booksOf(business, checkout)).toBe('154.88 = 104.88 + 50.00, earns 4.24');
-        expect(await checkout.payments()).toEqual(['cashback Settled 5000', 'pix Settled 10488']);
+        // The repeat of a payment that was made, but not answered, is declined.
+        const made = (await checkout.payments()).filter((payment) => payment !== 'cashback Declined 0');
+        expect(made).toEqual(['cashback Settled 5000', 'pix Settled 10488']);
       }
   });
 });

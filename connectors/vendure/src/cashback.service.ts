@@ -140,11 +140,12 @@ export class CashbackService implements OnApplicationBootstrap {
   }
 
   /** Releases what a cancelled payment held. If the service does not answer, the hold ends by itself. */
-  async release(ctx: RequestContext, serviceId: string): Promise<void> {
+  async release(ctx: RequestContext, serviceId: string) {
     const released = { state: 'open', cashback: 0, sale: null } as const;
     const { affected } = await this.tasks(ctx).update({ serviceId, state: 'held' }, released);
     const log = (error: unknown) => Logger.warn(`${serviceId} was not released: ${String(error)}`, LOG);
     if (affected === 1) await this.client.orders.hold(serviceId, { amount: '0.00' }).catch(log);
+    return { success: true as const };
   }
 
   /** Cancels the cashback payment of an order that is not paid. */

@@ -20,10 +20,7 @@ export const cashbackPaymentHandler = new PaymentMethodHandler({
   },
   createPayment: (ctx, order, amount, _args, metadata) => cashback.hold(ctx, order, amount, metadata.amount),
   settlePayment: () => ({ success: true }),
-  cancelPayment: async (ctx, _order, payment) => {
-    await cashback.release(ctx, payment.transactionId);
-    return { success: true };
-  },
+  cancelPayment: (ctx, _order, payment) => cashback.release(ctx, payment.transactionId),
   createRefund: (_ctx, _input, _amount, _order, { transactionId }) => ({ state: 'Settled', transactionId }),
 });
 

@@ -44,6 +44,8 @@ const config: VendureConfig = {
   plugins: [
     CashbackPlugin.init({
       ...{ baseUrl: BASE_URL, email: EMAIL, password: PASSWORD, webhookSecret: WEBHOOK_SECRET },
+      // On a busy machine an answer can take long.
+      timeout: 60_000,
       // This shop verifies guests by a code sent to the phone.
       ownsDocument: (_ctx, order) => order.customer?.phoneNumber === 'verified',
     }),
