@@ -103,7 +103,7 @@ const ROWS: Record<string, Row> = {
     pays: [['pix', { amount: 5000 }], ['cashback', { amount: 3333 }], ['pix']],
     books: '260.05 = 226.72 + 33.33, earns 10.34',
   },
-  'whose cashback is the last payment': {
+  'with cashback as the last payment': {
     buys: { goods: { bag: 2 }, shipping: 'free' },
     pays: [['pix', { amount: 6001 }], ['cashback']],
     books: '99.98 = 60.01 + 39.97, earns 3.00',
@@ -140,7 +140,7 @@ const ROWS: Record<string, Row> = {
   },
 };
 
-describe('an order in Vendure and the service agree to the centavo', () => {
+describe('the connector for Vendure, to the centavo', () => {
   let business: Business;
   beforeAll(async () => {
     business = await openBusiness();
@@ -149,11 +149,14 @@ describe('an order in Vendure and the service agree to the centavo', () => {
 
   const held = async (document: string): Promise<string> => (await business.client.wallets.search({ document })).held;
 
-  it.each(Object.entries(ROWS))('%s', async (_, { buys, pays, refunds = [], books }) => {
-    const checkout = await buy(business, buys, pays);
-    for (const refund of refunds) expect(await checkout.refund(refund)).toBe('Refund');
-    expect(await booksOf(business, checkout)).toBe(books);
-  });
+  it.each(Object.entries(ROWS))(
+    'the books of an order %s are equal in Vendure and at the service',
+    async (_, { buys, pays, refunds = [], books }) => {
+      const checkout = await buy(business, buys, pays);
+      for (const refund of refunds) expect(await checkout.refund(refund)).toBe('Refund');
+      expect(await booksOf(business, checkout)).toBe(books);
+    },
+  );
 
   const UNKNOWN = { toReceive: 600, toRedeem: null, redeemed: 0 };
   it.each([
@@ -284,7 +287,7 @@ describe('an order in Vendure and the service agree to the centavo', () => {
   });
 });
 
-describe('what a crash and the network do to an order', () => {
+describe('the connector for Vendure, with crashes and a bad network', () => {
   let business: Business;
   beforeAll(async () => {
     business = await openBusiness({ redeem_share: '1.00' });
@@ -381,7 +384,7 @@ describe('what a crash and the network do to an order', () => {
   });
 });
 
-describe('two shops at once, one of which is killed in the middle', () => {
+describe('the connector for Vendure, in two shops at once, one of which is killed in the middle', () => {
   const businesses: Business[] = [];
   beforeAll(async () => {
     for (let i = 0; i < 2; i++) businesses.push(await openBusiness());
@@ -421,7 +424,7 @@ describe('two shops at once, one of which is killed in the middle', () => {
   });
 });
 
-it('reconcile finds nothing', async () => {
+it('reconcile finds nothing after the orders of all shops', async () => {
   const { code, stdout } = await runNode('dist/src/admin.js', ['reconcile'], testEnvironment(service.databaseUrl));
   expect(code === 0 ? 'no findings' : stdout).toBe('no findings');
 });

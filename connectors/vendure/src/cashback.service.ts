@@ -179,6 +179,7 @@ export class CashbackService implements OnApplicationBootstrap {
     const document = task?.sale?.content.document ?? cpfOf(order) ?? cpfOf(order.customer);
     if (order.currencyCode !== 'BRL' || amount === 0 || document === undefined) return;
     const raised = (await this.orders.getOrderModifications(ctx, orderId)).filter(({ priceChange }) => priceChange > 0);
+    raised.sort((a, b) => a.createdAt.getTime() - b.createdAt.getTime());
     const row = { orderId, state: 'waiting' as const };
     if (task && task.state !== 'open' && task.state !== 'held') {
       for (const [index, { priceChange, payment }] of raised.slice(task.modifications).entries()) {
