@@ -15,6 +15,7 @@ COPY migrations ./migrations
 COPY src ./src
 COPY clients ./clients
 COPY docs ./docs
+COPY connectors/vendure/README.md connectors/vendure/
 COPY back-office ./back-office
 COPY tools ./tools
 RUN npm run build

@@ -1,8 +1,8 @@
 // @ts-check
 /**
  * Part of `npm run build`: copies to dist/documents what the service shows to integrators, under the same paths: the
- * pages and the clients' README and examples. A link to a file that is not among them, such as one to the source,
- * becomes plain text, because at the service it would be dead.
+ * pages, the clients' README and examples, and the connector's README. A link to a file that is not among them, such as
+ * one to the source, becomes plain text, because at the service it would be dead.
  */
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -15,7 +15,8 @@ process.chdir(path.resolve(import.meta.dirname, '..'));
 const files = ['docs', 'clients']
   .flatMap((folder) => readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((file) => `${folder}/${file}`))
   .map((file) => file.replaceAll(path.sep, '/'))
-  .filter((file) => SHOWN.test(file));
+  .filter((file) => SHOWN.test(file))
+  .concat('connectors/vendure/README.md');
 
 rmSync(FOLDER, { recursive: true, force: true });
 for (const file of files) {
