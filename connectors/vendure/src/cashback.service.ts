@@ -14,8 +14,6 @@ export interface CashbackPluginOptions extends CashbackOptions {
   password: string;
   /** That of the webhook endpoint, `whsec_…`. Without it, the shop receives no webhooks. */
   webhookSecret?: string | undefined;
-  /** Default: `/cashback/webhooks`. */
-  webhookRoute?: string | undefined;
   /** Whether the shop has verified that a CPF is that of the customer. Default: it is stored with who is logged in. */
   ownsDocument?: (ctx: RequestContext, order: Order) => boolean | Promise<boolean>;
 }
@@ -56,16 +54,15 @@ export class CashbackService implements OnApplicationBootstrap {
   static options: CashbackPluginOptions;
   /** A customer may wait for an answer. */
   readonly client = new Cashback({ timeout: 5_000, ...CashbackService.options });
-  private readonly createRefund: CreateRefund;
+  private readonly createRefund: CreateRefund = this.payments.createRefund.bind(this.payments);
 
   constructor(
     private readonly connection: TransactionalConnection,
     private readonly orders: OrderService,
     private readonly events: EventBus,
     private readonly contexts: RequestContextService,
-    payments: PaymentService,
+    private readonly payments: PaymentService,
   ) {
-    this.createRefund = payments.createRefund.bind(payments);
     payments.createRefund = (ctx, ...args) => connection.withTransaction(ctx, (inner) => this.refund(inner, ...args));
   }
 
@@ -157,10 +154,9 @@ export class CashbackService implements OnApplicationBootstrap {
   /** Settles the cashback payment when the other payments are settled, because nothing else does. */
   async settlePayment(ctx: RequestContext, orderId: ID): Promise<void> {
     const { held, settled } = await this.paymentsOf(ctx, orderId);
-    if (!held) return;
     const { totalWithTax } = (await this.orders.findOne(ctx, orderId, []))!;
-    if (held.amount + sum(settled, ({ amount }) => amount) >= totalWithTax)
-      await this.orders.settlePayment(ctx, held.id);
+    const paid = sum(settled, ({ amount }) => amount);
+    if (held && held.amount + paid >= totalWithTax) await this.orders.settlePayment(ctx, held.id);
   }
 
   /** The cashback payment that is authorized, and what is settled. */
@@ -231,15 +227,14 @@ export class CashbackService implements OnApplicationBootstrap {
         }
       } catch (error) {
         Logger.error(`${task.externalId}: ${String(error)}`, LOG);
-        const isRefused = error instanceof CashbackError && !error.retryable && [400, 409, 422].includes(error.status);
-        if (isRefused) await this.become(task, { state: 'failed' });
+        const isRefused = error instanceof CashbackError && [400, 409, 422].includes(error.status);
+        if (isRefused || error instanceof UserInputError) await this.become(task, { state: 'failed' });
       }
   }
 
   /** Changes a task, unless another delivery was faster. */
   private async become(task: CashbackTask, change: Partial<CashbackTask>): Promise<void> {
-    const { id, state } = task;
-    await this.tasks().update({ id, state }, change);
+    await this.tasks().update({ id: task.id, state: task.state }, change);
     Object.assign(task, change);
   }
 
@@ -248,11 +243,8 @@ export class CashbackService implements OnApplicationBootstrap {
     const { order } = await this.client.orders.put(task.externalId, content);
     const { id: serviceId, version } = order;
     const { outcome } = await this.client.orders.pay(serviceId, { ...paid, version, total: content.total });
-    if (outcome !== 'cashback_lost') {
-      if (outcome === 'pay_back')
-        Logger.error(`${task.externalId} was changed at the service: pay the customer back`, LOG);
-      return this.become(task, { serviceId, state: outcome === 'completed' ? outcome : 'failed' });
-    }
+    if (outcome === 'completed') return this.become(task, { serviceId, state: outcome });
+    if (outcome === 'pay_back') throw new UserInputError('it was changed at the service: pay the customer back');
     // It has expired since it was held, and the customer has paid the rest: the shop gives a discount.
     Logger.error(`${task.externalId}: ${paid.redeem} of cashback is lost, and becomes a discount`, LOG);
     const amount = task.amount - task.cashback;
@@ -344,7 +336,7 @@ export class CashbackService implements OnApplicationBootstrap {
     if (goods === 0 && !input.shipping) goods = total;
     const parts: { sale: CashbackTask; amount: number; eligible: number; cashback: number }[] = [];
     for (const sale of sales) {
-      const before = tasks.filter(({ saleId }) => saleId !== null && idsAreEqual(saleId, sale.id));
+      const before = tasks.filter(({ saleId }) => saleId === sale.id);
       const left = sale.amount - sum(before, ({ amount }) => amount);
       const goodsBefore = sum(before, ({ refund }) => toMinor(refund!.eligible_amount!));
       const goodsLeft = toMinor(sale.sale!.content.eligible_total) - goodsBefore;

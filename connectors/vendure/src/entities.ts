@@ -1,6 +1,6 @@
-import { type DeepPartial, EntityId, type ID, VendureEntity } from '@vendure/core';
+import { EntityId, type ID } from '@vendure/core';
 import type { CompleteOrder, CreateRefund, OrderContent } from '@cashback/client';
-import { Column, Entity, Index } from 'typeorm';
+import { Column, Entity, Index, PrimaryColumn, PrimaryGeneratedColumn, UpdateDateColumn } from 'typeorm';
 
 /** An order that is paid: its content, the cashback it redeems, and the money. */
 export type Sale = Required<CompleteOrder> & { content: OrderContent & { eligible_total: string } };
@@ -10,11 +10,13 @@ export type Sale = Required<CompleteOrder> & { content: OrderContent & { eligibl
  * sent after it until the service knows it. Amounts are in centavos.
  */
 @Entity()
-export class CashbackTask extends VendureEntity {
+export class CashbackTask {
+  @PrimaryGeneratedColumn() id: number;
+  @UpdateDateColumn() updatedAt: Date;
   /** `CODE`; `CODE-M1` for what a modification added. The key lets an order have only one cashback payment. */
   @Column({ unique: true }) externalId: string;
   @Index() @EntityId() orderId: ID;
-  @EntityId({ nullable: true }) saleId: ID | null;
+  @Column({ type: 'int', nullable: true }) saleId: number | null;
   /** What was refused has `failed`: correct the cause, then write `waiting`. */
   @Column({ type: 'varchar', default: 'open' })
   state: 'open' | 'held' | 'waiting' | 'completed' | 'cancelling' | 'cancelled' | 'failed';
@@ -27,18 +29,10 @@ export class CashbackTask extends VendureEntity {
   @Column({ default: 0 }) cashback: number;
   /** The number of modifications that the amount contains. */
   @Column({ default: 0 }) modifications: number;
-
-  constructor(input?: DeepPartial<CashbackTask>) {
-    super(input);
-  }
 }
 
 /** An event of the service that was applied. */
 @Entity()
-export class CashbackApplied extends VendureEntity {
-  @Column({ unique: true }) eventId: string;
-
-  constructor(input?: DeepPartial<CashbackApplied>) {
-    super(input);
-  }
+export class CashbackApplied {
+  @PrimaryColumn() eventId: string;
 }

@@ -8,12 +8,10 @@ import { CashbackApplied, CashbackTask } from './entities';
 
 let cashback: CashbackService;
 
-const text = (value: string) => [{ languageCode: LanguageCode.en, value }];
-
 /** Pays with held cashback. It is redeemed when the order is paid, so settling the payment sends nothing. */
 export const cashbackPaymentHandler = new PaymentMethodHandler({
   code: 'cashback',
-  description: text('Cashback'),
+  description: [{ languageCode: LanguageCode.en, value: 'Cashback' }],
   args: {},
   init: (injector) => {
     cashback = injector.get(CashbackService);
@@ -49,8 +47,8 @@ const schema = gql`
 `;
 
 function configuration(config: RuntimeVendureConfig): RuntimeVendureConfig {
-  const { webhookSecret, webhookRoute: route = '/cashback/webhooks' } = CashbackService.options;
-  const cpf = { name: 'cpf', type: 'string' as const, nullable: true, label: text('CPF') };
+  const { webhookSecret } = CashbackService.options;
+  const cpf = { name: 'cpf', type: 'string' as const, nullable: true };
   config.customFields.Order?.push(cpf);
   // It decides whose cashback a customer redeems, so customers do not write it.
   config.customFields.Customer?.push({ ...cpf, public: false });
@@ -68,12 +66,11 @@ function configuration(config: RuntimeVendureConfig): RuntimeVendureConfig {
     },
   });
   if (webhookSecret === undefined) return config;
-  const receive = webhookHandler<RequestContext>(webhookSecret, (event, ctx) => cashback.apply(ctx, event), {
+  const handler = webhookHandler<RequestContext>(webhookSecret, (event, ctx) => cashback.apply(ctx, event), {
     once: (id, work) => cashback.once(id, work),
   });
   // Before Vendure parses the body, whose bytes are signed.
-  const handler = (request: never, response: never) => receive(request, response);
-  config.apiOptions.middleware.push({ route, handler, beforeListen: true });
+  config.apiOptions.middleware.push({ route: '/cashback/webhooks', handler, beforeListen: true });
   return config;
 }
 
