@@ -45,6 +45,9 @@ export async function untilAnswered<T>(call: () => Promise<T>): Promise<T> {
   }
 }
 
+/** The methods that are made of the requests of other ones. */
+export const OF_OTHERS = new Set(['put', 'pay', 'sell']);
+
 /** The status of success of an operation, and some members of its answer. */
 export interface Promised {
   status: number;
