@@ -174,19 +174,39 @@ describe('the connector for Vendure, to the centavo', () => {
     expect(orders.map(({ status }) => status)).toEqual(Array(sold).fill('completed'));
   });
 
-  it('a customer who is logged in redeems with the CPF that the shop has stored', async () => {
+  it('a customer who is logged in redeems with the CPF of the account, and only if the shop has verified it', async () => {
     const cpf = await aCustomer(business);
-    const input = { emailAddress: 'ana@example.com', firstName: 'Ana', lastName: 'Lima', customFields: { cpf } };
-    const create = 'createCustomer(input: $input, password: "ana-password") { __typename }';
-    await business.shop.admin(`mutation ($input: CreateCustomerInput!) { ${create} }`, { input });
-    const session = business.shop.session();
-    await session.send('mutation { login(username: "ana@example.com", password: "ana-password") { __typename } }');
-    const checkout = await Checkout.begin(business.shop, { goods: { box: 1 } }, session);
+    const logIn = async (name: string, members: object) => {
+      const input = { emailAddress: `${name}@example.com`, firstName: name, lastName: 'Lima', ...members };
+      const create = 'createCustomer(input: $input, password: "a-password") { __typename }';
+      await business.shop.admin(`mutation ($input: CreateCustomerInput!) { ${create} }`, { input });
+      const session = business.shop.session();
+      await session.send(`mutation { login(username: "${name}@example.com", password: "a-password") { __typename } }`);
+      return session;
+    };
+    const thief = await logIn('mallory', {});
+    const update = 'mutation ($input: UpdateCustomerInput!) { updateCustomer(input: $input) { __typename } }';
+    await thief.send(update, { input: { customFields: { cpf } } });
+    const theft = await Checkout.begin(business.shop, { goods: { box: 1 }, cpf }, thief);
+    expect(await theft.shown()).toMatchObject({ toReceive: 600, toRedeem: null });
+    expect(await theft.pay('cashback')).toBe('PaymentDeclinedError');
+
+    const ana = await logIn('ana', { phoneNumber: 'verified', customFields: { cpf } });
+    const checkout = await Checkout.begin(business.shop, { goods: { box: 1 } }, ana);
     expect(await checkout.shown()).toEqual({ toReceive: 600, toRedeem: 5000, redeemed: 0 });
     expect(await checkout.pay('cashback')).toBe('Order');
     expect(await checkout.shown()).toMatchObject({ toReceive: 350, redeemed: 5000 });
     expect(await checkout.pay('pix')).toBe('Order');
     expect(await booksOf(business, checkout)).toBe('139.97 = 89.97 + 50.00, earns 3.50');
+  });
+
+  it('a CPF with a typo is refused, and so is an amount that is no number of centavos', async () => {
+    const typo = Checkout.begin(business.shop, { goods: { box: 1 }, cpf: '529.982.247-2' });
+    await expect(typo).rejects.toThrow('This is no CPF or CNPJ.');
+    const checkout = await begin(business, { goods: { box: 1 } });
+    for (const amount of [19.99, '500', 0, -5, true])
+      expect(await checkout.pay('cashback', { amount })).toBe('PaymentDeclinedError');
+    expect(await checkout.pay('cashback', { amount: 500 })).toBe('Order');
   });
 
   it('of several clicks at once, one makes a cashback payment', async () => {
@@ -275,6 +295,56 @@ describe('the connector for Vendure, to the centavo', () => {
     await checkout.modify({ box: 0 }, { pix: 6000, cashback: 6007 });
     await checkout.staffGoesTo('PaymentSettled');
     expect(await booksOf(business, checkout)).toBe(`${raised}; 170.06 = 152.96 + 17.10, takes back 7.57`);
+  });
+
+  it('a refund that the first provider refuses changes nothing', async () => {
+    const checkout = await buy(business, { goods: { box: 1 } }, [['cashback'], ['pix']]);
+    const refund = { goods: { box: 1 }, method: 'pix' };
+    await expect(checkout.refund({ ...refund, refused: 'pix' })).rejects.toThrow('nothing was refunded');
+    expect(await booksOf(business, checkout)).toBe('139.97 = 89.97 + 50.00, earns 3.50');
+    expect(await checkout.refund(refund)).toBe('Refund');
+    const books = '139.97 = 89.97 + 50.00, earns 3.50; 120.07 = 77.18 + 42.89, takes back 3.50';
+    expect(await booksOf(business, checkout)).toBe(books);
+  });
+
+  it('what the second provider refuses is paid back by the next refund', async () => {
+    const pays: [string, object?][] = [['card', { amount: 5000 }], ['cashback', { amount: 1111 }], ['pix']];
+    const checkout = await buy(business, { goods: { box: 1 } }, pays);
+    const refund = { goods: { box: 1 }, method: 'card' };
+    expect(await checkout.refund({ ...refund, refused: 'pix' })).toBe('Refund');
+    await until('the service knows it', async () => {
+      const [order] = await ordersOf(business.client, checkout.code);
+      return order?.refunded.amount === '120.07' || undefined;
+    });
+    const made = (await checkout.order()).payments.flatMap(({ method, refunds }) =>
+      refunds.map(({ state, total }) => `${method} ${state} ${total}`),
+    );
+    expect(made).toEqual(['card Settled 5000', 'cashback Settled 953', 'pix Failed 6054']);
+    expect(await checkout.refund({ ...refund, method: 'pix' })).toBe('Refund');
+    const books = '139.97 = 128.86 + 11.11, earns 5.44; 120.07 = 110.54 + 9.53, takes back 5.44';
+    expect(await booksOf(business, checkout)).toBe(books);
+  });
+
+  it('an order that was refunded at the service is not refunded again in the shop', async () => {
+    const checkout = await buy(business, { goods: { box: 1 } }, [['cashback'], ['pix']]);
+    await booksOf(business, checkout);
+    const [order] = await ordersOf(business.client, checkout.code);
+    await business.client.refunds.create(order!.id, {
+      external_id: 'staff-1',
+      amount: '10.00',
+      eligible_amount: '10.00',
+    });
+    const refund = checkout.refund({ goods: { box: 1 }, method: 'pix' });
+    await expect(refund).rejects.toThrow(`The service has refunded 10.00 of ${checkout.code}`);
+  });
+
+  it('staff cannot pay a modification with cashback that nobody has held', async () => {
+    const checkout = await buy(business, { goods: { box: 1 } }, [['pix']]);
+    await checkout.modify({ cup: 1 }, {});
+    await checkout.staffGoesTo('ArrangingAdditionalPayment');
+    const paid = { orderId: checkout.id, method: 'cashback', transactionId: '1', metadata: {} };
+    await expect(checkout.staff('addManualPaymentToOrder', 'ManualPaymentInput', paid)).rejects.toThrow();
+    expect(await checkout.payments()).toEqual(['pix Settled 13997']);
   });
 
   it('refunds at the same time are made one after the other, or refused', async () => {
@@ -381,6 +451,24 @@ describe('the connector for Vendure, with crashes and a bad network', () => {
     });
     expect(order).toMatchObject({ total: '89.97', amount_to_pay: '89.97' });
     expect(order.cashback).toMatchObject({ to_redeem: { redeemed: '0.00' }, to_receive: { amount: '4.49' } });
+  });
+
+  it('of cashback that is partly gone when the money arrives, the rest is redeemed', async () => {
+    const { client } = business;
+    const cpf = await aCustomer(business);
+    const checkout = await buy(business, { goods: { box: 1 }, cpf }, [['cashback'], ['card', { later: true }]]);
+    const { expires_at } = await client.orders.byExternalId(checkout.code);
+    await client.sandbox.move({ now: expires_at });
+    const complete = { redeem: '30.00', payment_methods: [] };
+    const items = [{ id: 'sku-1', price: '60.00' }];
+    await client.orders.create({ external_id: `TILL-${cpf}`, document: cpf, total: '60.00', items, complete });
+    await checkout.settle('card');
+    const order = await until('the order is completed', async () => {
+      const [found] = await ordersOf(client, checkout.code);
+      return found?.status === 'completed' ? found : undefined;
+    });
+    expect(order).toMatchObject({ total: '109.97', amount_to_pay: '89.97' });
+    expect(order.cashback.to_redeem.redeemed).toBe('20.00');
   });
 });
 

@@ -36,7 +36,7 @@ interface Payment {
   method: string;
   state: string;
   amount: number;
-  refunds: { total: number }[];
+  refunds: { total: number; state: string }[];
 }
 
 interface ShopOrder {
@@ -108,7 +108,7 @@ export class Checkout {
   order(): Promise<ShopOrder> {
     return this.shop.admin(
       `{ order(id: "${this.id}") { lines { id productVariant { sku } }
-        payments { id method state amount refunds { total } } } }`,
+        payments { id method state amount refunds { total state } } } }`,
     );
   }
 
@@ -136,16 +136,23 @@ export class Checkout {
     if (result.state !== state) throw new Error(result.message);
   }
 
-  /** Refunds units, shipping or an amount, and selects the payment of a method. */
-  async refund(by: { method: string; goods?: Goods; shipping?: number; amount?: number }): Promise<string> {
+  /** Refunds units, shipping or an amount. @param by.method of the selected payment; `refused` of one that fails */
+  async refund(by: {
+    method: string;
+    goods?: Goods;
+    shipping?: number;
+    amount?: number;
+    refused?: string;
+  }): Promise<string> {
     const { lines } = await this.order();
-    const { method, goods = {}, shipping = 0, amount } = by;
+    const { method, goods = {}, shipping = 0, amount, refused: reason } = by;
     return this.staff('refundOrder', 'RefundOrderInput', {
       lines: lines.flatMap(({ id: orderLineId, productVariant: { sku } }) => {
         const quantity = goods[sku as Sku];
         return quantity === undefined ? [] : [{ orderLineId, quantity }];
       }),
       ...{ shipping, adjustment: 0, paymentId: await this.paymentId(method), ...(amount && { amount }) },
+      ...(reason && { reason }),
     });
   }
 
@@ -190,7 +197,8 @@ async function booksOfShop(checkout: Checkout): Promise<Books> {
   const settled = (await checkout.order()).payments.filter(({ state }) => state === 'Settled');
   const cashback = settled.filter(({ method }) => method === 'cashback');
   const money = settled.filter(({ method }) => method !== 'cashback');
-  const refundsOf = ({ refunds }: Payment): number => sum(refunds, ({ total }) => total);
+  const refundsOf = ({ refunds }: Payment): number =>
+    sum(refunds, ({ total, state }) => (state === 'Failed' ? 0 : total));
   return {
     total: sum(settled, ({ amount }) => amount),
     redeemed: sum(cashback, ({ amount }) => amount),

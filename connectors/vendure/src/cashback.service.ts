@@ -14,8 +14,11 @@ export interface CashbackPluginOptions extends CashbackOptions {
   password: string;
   /** That of the webhook endpoint, `whsec_…`. Without it, the shop receives no webhooks. */
   webhookSecret?: string | undefined;
-  /** Whether the shop has verified that a CPF is that of the customer. Default: it is stored with who is logged in. */
-  ownsDocument?: (ctx: RequestContext, order: Order) => boolean | Promise<boolean>;
+  /**
+   * Whether the shop has verified that the CPF is that of the customer, for example by a code sent to the phone. Without
+   * it, nobody redeems: customers can write any CPF into their account and into a cart.
+   */
+  ownsDocument?: (ctx: RequestContext, order: Order, document: string) => boolean | Promise<boolean>;
 }
 
 /** An event of the service, for emails of the shop: for example `cashback.expiring`. */
@@ -38,6 +41,7 @@ const sum = <T>(list: readonly T[], of: (one: T) => number): number => list.redu
 
 const cpfOf = (owner?: { customFields: object }): string | undefined =>
   cleanDocument((owner?.customFields as { cpf?: string } | undefined)?.cpf);
+const documentOf = (order: Order): string | undefined => cpfOf(order) ?? cpfOf(order.customer);
 
 /** Goods earn and redeem, and shipping does not. The price of an item is that of a unit after discounts. */
 const contentOf = (order: Order) => ({
@@ -97,12 +101,11 @@ export class CashbackService implements OnApplicationBootstrap {
     }
   }
 
-  /** The CPF whose cashback an order redeems: anybody can type any CPF into a cart. */
+  /** The CPF whose cashback an order redeems. */
   private async redeemer(ctx: RequestContext, order: Order): Promise<string | undefined> {
-    const own = cpfOf(order.customer);
-    const document = cpfOf(order) ?? own;
-    const isOwn = ctx.activeUserId !== undefined && document === own;
-    return isOwn || (await CashbackService.options.ownsDocument?.(ctx, order)) ? document : undefined;
+    const document = documentOf(order);
+    const isOwn = document && (await CashbackService.options.ownsDocument?.(ctx, order, document));
+    return isOwn ? document : undefined;
   }
 
   /** Holds cashback for a payment: at most what is to pay, what the customer wants, and what the order can redeem. */
@@ -111,6 +114,8 @@ export class CashbackService implements OnApplicationBootstrap {
     const order = (await this.orders.findOne(ctx, id))!;
     const document = await this.redeemer(ctx, order);
     if (order.currencyCode !== 'BRL' || document === undefined) return declined('This order can redeem no cashback.');
+    const asked = (wanted ?? toPay) as number;
+    if (!Number.isSafeInteger(asked) || asked <= 0) return declined('The amount must be a number of centavos.');
     // Committed at once: transactions that insert an equal key and then change its row would wait for each other.
     const insert = this.connection.rawConnection.createQueryBuilder().insert().into(CashbackTask);
     await insert.values({ externalId, orderId: id }).orIgnore().updateEntity(false).execute();
@@ -120,7 +125,6 @@ export class CashbackService implements OnApplicationBootstrap {
     try {
       const content = { ...contentOf(order), document };
       const { outcome, order: put } = await this.client.orders.put(externalId, content);
-      const asked = Number.isSafeInteger(wanted) ? Number(wanted) : toPay;
       const amount = Math.min(toPay, asked, toMinor(put.cashback.to_redeem.maximum ?? '0'));
       if (outcome === 'open' && amount > 0) {
         const sale = { content, redeem: fromMinor(amount), payment_methods: [] };
@@ -172,7 +176,7 @@ export class CashbackService implements OnApplicationBootstrap {
     const order = (await this.orders.findOne(ctx, orderId))!;
     const { code, totalWithTax: amount } = order;
     const task = await this.tasks(ctx).findOneBy({ externalId: code });
-    const document = task?.sale?.content.document ?? cpfOf(order) ?? cpfOf(order.customer);
+    const document = task?.sale?.content.document ?? documentOf(order);
     if (order.currencyCode !== 'BRL' || amount === 0 || document === undefined) return;
     const raised = (await this.orders.getOrderModifications(ctx, orderId)).filter(({ priceChange }) => priceChange > 0);
     raised.sort((a, b) => a.createdAt.getTime() - b.createdAt.getTime());
@@ -242,15 +246,19 @@ export class CashbackService implements OnApplicationBootstrap {
     const { content, ...paid } = task.sale!;
     const { order } = await this.client.orders.put(task.externalId, content);
     const { id: serviceId, version } = order;
-    const { outcome } = await this.client.orders.pay(serviceId, { ...paid, version, total: content.total });
-    if (outcome === 'completed') return this.become(task, { serviceId, state: outcome });
-    if (outcome === 'pay_back') throw new UserInputError('it was changed at the service: pay the customer back');
+    const payment = await this.client.orders.pay(serviceId, { ...paid, version, total: content.total });
+    if (payment.outcome === 'completed') return this.become(task, { serviceId, state: 'completed' });
+    if (payment.outcome === 'pay_back')
+      throw new UserInputError('it was changed at the service: pay the customer back');
     // It has expired since it was held, and the customer has paid the rest: the shop gives a discount.
-    Logger.error(`${task.externalId}: ${paid.redeem} of cashback is lost, and becomes a discount`, LOG);
-    const amount = task.amount - task.cashback;
+    const { maximum: redeem } = payment;
+    const cashback = toMinor(redeem);
+    const lost = task.cashback - cashback;
+    Logger.error(`${task.externalId}: ${fromMinor(lost)} of cashback is lost, and becomes a discount`, LOG);
+    const amount = task.amount - lost;
     const eligible_total = fromMinor(Math.min(amount, toMinor(content.eligible_total)));
-    const sale = { ...paid, redeem: '0.00', content: { ...content, total: fromMinor(amount), eligible_total } };
-    await this.become(task, { amount, cashback: 0, sale });
+    const sale = { ...paid, redeem, content: { ...content, total: fromMinor(amount), eligible_total } };
+    await this.become(task, { amount, cashback, sale });
     await this.complete(task);
   }
 
@@ -295,24 +303,29 @@ export class CashbackService implements OnApplicationBootstrap {
     const tasks = await this.tasks(ctx).find({ where: { orderId }, order: { id: 'DESC' }, lock });
     const sales = tasks.filter(({ sale, state }) => sale && state === 'completed');
     if (sales.length === 0) return this.createRefund(ctx, input, order, selected);
-    const parts = await this.divide(ctx, input, tasks, sales);
-    const total = sum(parts, ({ amount }) => amount);
+    const { settled } = await this.paymentsOf(ctx, orderId);
+    const refundedOf = ({ refunds }: Payment) => sum(refunds, ({ state, total }) => (state === 'Failed' ? 0 : total));
+    const known = sum(tasks, ({ saleId, amount }) => (saleId === null ? 0 : amount));
+    // What the service knows and a provider has not paid back comes first.
+    const owed = known - sum(settled, refundedOf);
+    const parts = owed > 0 ? [] : await this.divide(ctx, input, tasks, sales);
+    const total = owed > 0 ? Math.min(owed, input.amount || owed) : sum(parts, ({ amount }) => amount);
     if (input.amount && total < input.amount) return new RefundAmountError({ maximumRefundable: total });
     const left = { cashback: sum(parts, ({ cashback }) => cashback), money: 0 };
     left.money = total - left.cashback;
-    const { settled } = await this.paymentsOf(ctx, orderId);
     settled.sort((a, b) => Number(idsAreEqual(b.id, selected.id)) - Number(idsAreEqual(a.id, selected.id)));
     let first: Refund | undefined;
     for (const payment of settled) {
       const kind = sales.some(({ serviceId }) => serviceId === payment.transactionId) ? 'cashback' : 'money';
-      const refunded = sum(payment.refunds, (refund) => (refund.state === 'Failed' ? 0 : refund.total));
-      const amount = Math.min(left[kind], payment.amount - refunded);
+      const amount = Math.min(left[kind], payment.amount - refundedOf(payment));
       if (amount <= 0) continue;
       left[kind] -= amount;
-      const lines = first ? [] : input.lines;
+      const lines = first || owed > 0 ? [] : input.lines;
       const share = { ...input, lines, amount, shipping: 0, adjustment: 0, paymentId: payment.id };
       const refund = await this.createRefund(ctx, share, order, payment);
       if (!(refund instanceof Refund)) throw new UserInputError(refund.message);
+      if (refund.state === 'Failed' && !first)
+        throw new UserInputError('The provider refused it: nothing was refunded.');
       first ??= refund;
     }
     if (first === undefined || left.money + left.cashback > 0) throw new UserInputError('The payments have less left.');
@@ -347,6 +360,9 @@ export class CashbackService implements OnApplicationBootstrap {
       goods -= eligible;
       // Another refund of the same transaction, which the service does not know yet.
       const waiting = before.filter(({ state }) => state === 'waiting');
+      const { refunded } = await this.client.orders.get(sale.serviceId!);
+      if (toMinor(refunded.amount) !== sum(before, (task) => task.amount) - sum(waiting, (task) => task.amount))
+        throw new UserInputError(`The service has refunded ${refunded.amount} of ${sale.externalId}: continue there.`);
       const quoted = fromMinor(amount + sum(waiting, (task) => task.amount));
       const { cashback_returned } = await this.client.refunds.quote(sale.serviceId!, { amount: quoted });
       const cashback = toMinor(cashback_returned) - sum(waiting, (task) => task.cashback);

@@ -1,6 +1,7 @@
 import { Parent, ResolveField, Resolver } from '@nestjs/graphql';
 import type { Order, RequestContext, RuntimeVendureConfig } from '@vendure/core';
 import { Ctx, LanguageCode, PaymentMethodHandler, PluginCommonModule, VendurePlugin } from '@vendure/core';
+import { cleanDocument } from '@cashback/client';
 import { webhookHandler } from '@cashback/client/webhooks';
 import { gql } from 'graphql-tag';
 import { type CashbackPluginOptions, CashbackService } from './cashback.service';
@@ -48,12 +49,14 @@ const schema = gql`
 
 function configuration(config: RuntimeVendureConfig): RuntimeVendureConfig {
   const { webhookSecret } = CashbackService.options;
-  const cpf = { name: 'cpf', type: 'string' as const, nullable: true };
+  const validate = (text: string) => (text && !cleanDocument(text) ? 'This is no CPF or CNPJ.' : undefined);
+  const cpf = { name: 'cpf', type: 'string' as const, nullable: true, validate };
   config.customFields.Order?.push(cpf);
-  // It decides whose cashback a customer redeems, so customers do not write it.
-  config.customFields.Customer?.push({ ...cpf, public: false });
+  config.customFields.Customer?.push(cpf);
   config.paymentOptions.paymentMethodHandlers.push(cashbackPaymentHandler);
   config.paymentOptions.process?.push({
+    onTransitionStart: (from, to, { payment }) =>
+      from === 'Created' && to === 'Settled' && payment.method === 'cashback' ? 'Cashback is held first.' : undefined,
     onTransitionEnd: async (_from, to, { ctx, order }) => {
       if (to === 'Authorized' || to === 'Settled') await cashback.settlePayment(ctx, order.id);
     },

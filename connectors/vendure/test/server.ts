@@ -26,7 +26,10 @@ const money = new PaymentMethodHandler({
     transactionId: 'money',
   }),
   settlePayment: () => ({ success: true }),
-  createRefund: () => ({ state: 'Settled' }),
+  // It refuses a refund whose reason is the method of its payment.
+  createRefund: (_ctx, { reason }, _amount, _order, { method }) => ({
+    state: reason === method ? 'Failed' : 'Settled',
+  }),
 });
 
 const config: VendureConfig = {
@@ -46,7 +49,7 @@ const config: VendureConfig = {
       ...{ baseUrl: BASE_URL, email: EMAIL, password: PASSWORD, webhookSecret: WEBHOOK_SECRET },
       // On a busy machine an answer can take long.
       timeout: 60_000,
-      // This shop verifies guests by a code sent to the phone.
+      // This shop verifies customers by a code sent to the phone.
       ownsDocument: (_ctx, order) => order.customer?.phoneNumber === 'verified',
     }),
   ],
