@@ -88,7 +88,7 @@ export class Shop {
 
   async refund(order: string, body: CreateRefund): Promise<Refund> {
     const refunded = await untilDone(() => this.cashback.refunds.create(this.data.charges[order]!.id, body));
-    this.#pay(refunded.id, order, `-${refunded.amount_to_pay_back}`);
+    this.#pay(`${order}-${body.external_id}`, order, `-${refunded.amount_to_pay_back}`);
     return refunded;
   }
 

@@ -25,8 +25,8 @@ export function fromMinor(minor: number): Money {
 export const toMinor = (amount: string): number => Number(toCentavos(amount));
 
 /** Money that a customer has paid, in BRL, and what of it was paid back before. */
-export interface PaidAmount {
-  id: string;
+export interface PaidAmount<I extends string | number = string> {
+  id: I;
   amount: string;
   refunded?: string | undefined;
 }
@@ -39,7 +39,10 @@ export interface PaidAmount {
  * with another `refunded`, the result is another one
  * @throws TypeError if the payments have less than that left
  */
-export function splitRefund(amount: string, payments: readonly PaidAmount[]): { id: string; amount: Money }[] {
+export function splitRefund<I extends string | number>(
+  amount: string,
+  payments: readonly PaidAmount<I>[],
+): { id: I; amount: Money }[] {
   let left = toCentavos(amount);
   if (left < 0n) throw new TypeError(`${amount} cannot be paid back`);
   const parts = payments.map((payment) => {
