@@ -6,7 +6,7 @@ import { numberEvents } from '../support/events.js';
 import { findingsOf } from '../support/expectations.js';
 import { aDocument } from '../support/factories.js';
 import { NEXT_YEAR, SANDBOX } from '../support/sandbox.js';
-import { clientOf, errorOf, untilAnswered } from '../support/typescript-client.js';
+import { aCartOf, clientOf, CUSTOMER, errorOf, untilAnswered } from '../support/typescript-client.js';
 import { failing, UnreliableProxy } from '../support/unreliable-proxy.js';
 import { useService } from '../support/use-service.js';
 
@@ -14,16 +14,9 @@ const NOON = `${NEXT_YEAR}-03-01T15:00:00.000Z`;
 /** Orders of noon have expired, and what is granted below can still be spent. */
 const TWO_HOURS_LATER = `${NEXT_YEAR}-03-01T17:00:00.000Z`;
 const IN_JUNE = `${NEXT_YEAR}-06-01T15:00:00.000Z`;
-const DOCUMENT = '52998224725';
 const OTHER = '11144477735';
 
 let orders = 0;
-const cartOf = (total: string, members: object = {}) => ({
-  document: DOCUMENT,
-  items: [{ id: 'line-1', price: total }],
-  total,
-  ...members,
-});
 const pix = (amount: string) => [{ id: 'pix', amount }];
 
 describe.each([
@@ -39,14 +32,14 @@ describe.each([
   let id: string;
 
   const put = (content: object, externalId = id) =>
-    untilAnswered(() => shop.orders.put(externalId, content as ReturnType<typeof cartOf>));
+    untilAnswered(() => shop.orders.put(externalId, content as ReturnType<typeof aCartOf>));
   const pay = (order: string, paid: PaidOrder) => untilAnswered(() => shop.orders.pay(order, paid));
   const move = (now: string) => cashback.sandbox.move({ now });
   const held = async (order: string, amount: string) => cashback.orders.hold(order, { amount });
-  const balance = async () => (await cashback.wallets.search({ document: DOCUMENT })).available;
+  const balance = async () => (await cashback.wallets.search({ document: CUSTOMER })).available;
   /** An order of 100.00 of which 80.00 are charged. */
   const charged = async () => {
-    const { order } = await put(cartOf('100.00'));
+    const { order } = await put(aCartOf('100.00'));
     const { version } = await held(order.id, '20.00');
     return { order: order.id, paid: { version, redeem: '20.00', payment_methods: pix('80.00') } };
   };
@@ -60,7 +53,7 @@ describe.each([
     cashback = clientOf(user, service);
     shop = clientOf(user, proxy);
     await move(NOON);
-    const grant = { external_id: 'g-1', document: DOCUMENT, amount: '20.00', expires_on: `${NEXT_YEAR}-03-03` };
+    const grant = { external_id: 'g-1', document: CUSTOMER, amount: '20.00', expires_on: `${NEXT_YEAR}-03-03` };
     await cashback.grants.create(grant);
     id = `PED-${orders++}`;
     if (share > 0) proxy.fault = failing(share);
@@ -71,23 +64,23 @@ describe.each([
 
   describe('put', () => {
     it('creates an order once, and the same content changes nothing', async () => {
-      const [first, ...others] = await atOnce(4, () => put(cartOf('100.00')));
+      const [first, ...others] = await atOnce(4, () => put(aCartOf('100.00')));
       expect(first).toMatchObject({ outcome: 'open', order: { external_id: id, version: 1, total: '100.00' } });
-      for (const { order } of [...others, await put(cartOf('100'))])
+      for (const { order } of [...others, await put(aCartOf('100'))])
         expect(order).toMatchObject({ id: first!.order.id, version: 1 });
     });
 
     it('amends an open order, also back to the content that it was created with', async () => {
-      const { order } = await put(cartOf('100.00'));
+      const { order } = await put(aCartOf('100.00'));
       for (const total of ['90.00', '100.00', '100.00'])
-        expect(await put(cartOf(total))).toMatchObject({ outcome: 'open', order: { id: order.id, total } });
+        expect(await put(aCartOf(total))).toMatchObject({ outcome: 'open', order: { id: order.id, total } });
       expect(await cashback.orders.get(order.id)).toMatchObject({ total: '100.00', version: 3 });
     });
 
     it('keeps a hold, and lowers one that exceeds the new maximum', async () => {
-      const { order } = await put(cartOf('100.00'));
+      const { order } = await put(aCartOf('100.00'));
       await held(order.id, '20.00');
-      const heldOf = async (total: string) => (await put(cartOf(total))).order.cashback.to_redeem.held;
+      const heldOf = async (total: string) => (await put(aCartOf(total))).order.cashback.to_redeem.held;
       expect([await heldOf('90.00'), await heldOf('30.00'), await heldOf('90.00')]).toEqual([
         '20.00',
         '15.00',
@@ -96,46 +89,49 @@ describe.each([
     });
 
     it('renews an order that has expired', async () => {
-      const { order } = await put(cartOf('100.00'));
+      const { order } = await put(aCartOf('100.00'));
       await held(order.id, '20.00');
       await move(TWO_HOURS_LATER);
       const renewed = { id: order.id, status: 'pending', total: '90.00' };
-      expect(await put(cartOf('90.00'))).toMatchObject({ outcome: 'open', order: renewed });
+      expect(await put(aCartOf('90.00'))).toMatchObject({ outcome: 'open', order: renewed });
       expect(await balance()).toBe('20.00');
     });
 
     it('releases what an order holds of another customer', async () => {
-      const { order } = await put(cartOf('100.00', { document: '529.982.247-25' }));
+      const { order } = await put(aCartOf('100.00', { document: '529.982.247-25' }));
       await held(order.id, '20.00');
-      expect((await put(cartOf('90.00', { document: '529.982.247-25' }))).order.cashback.to_redeem.held).toBe('20.00');
+      expect((await put(aCartOf('90.00', { document: '529.982.247-25' }))).order.cashback.to_redeem.held).toBe('20.00');
       const moved = { document: OTHER, cashback: { to_redeem: { held: '0.00' } } };
-      expect((await put(cartOf('90.00', { document: OTHER }))).order).toMatchObject(moved);
+      expect((await put(aCartOf('90.00', { document: OTHER }))).order).toMatchObject(moved);
       expect(await balance()).toBe('20.00');
     });
 
     it('changes nothing of an order that is completed, refunded or cancelled, and says so', async () => {
       const { order, paid } = await charged();
       await pay(order, paid);
-      expect(await put(cartOf('90.00'))).toMatchObject({ outcome: 'completed', order: { id: order, total: '100.00' } });
+      expect(await put(aCartOf('90.00'))).toMatchObject({
+        outcome: 'completed',
+        order: { id: order, total: '100.00' },
+      });
       await cashback.refunds.create(order, { external_id: 'r-1', amount: '100.00' });
       const refunded = { outcome: 'completed', order: { status: 'refunded', version: 4 } };
-      for (const total of ['100.00', '90.00']) expect(await put(cartOf(total))).toMatchObject(refunded);
-      const other = await put(cartOf('100.00'), `${id}-2`);
+      for (const total of ['100.00', '90.00']) expect(await put(aCartOf(total))).toMatchObject(refunded);
+      const other = await put(aCartOf('100.00'), `${id}-2`);
       await cashback.orders.cancel(other.order.id);
       for (const total of ['100.00', '90.00'])
-        expect(await put(cartOf(total), `${id}-2`)).toMatchObject({ outcome: 'cancelled', order: { version: 2 } });
+        expect(await put(aCartOf(total), `${id}-2`)).toMatchObject({ outcome: 'cancelled', order: { version: 2 } });
     });
 
     it('of several contents at once leaves one, and each call has its own answer', async () => {
       const totals = ['50.00', '60.00', '70.00', '80.00'];
-      const results = await atOnce(4, (at) => put(cartOf(totals[at]!)));
+      const results = await atOnce(4, (at) => put(aCartOf(totals[at]!)));
       expect(results.map(({ outcome, order }) => `${outcome} ${order.total}`)).toEqual(totals.map((t) => `open ${t}`));
       expect(totals).toContain((await cashback.orders.byExternalId(id)).total);
     });
 
     it('holds what was asked for, however often and at the same time, and releases it', async () => {
       const putHeld = async (redeem: string, total = '100.00') => {
-        const { order } = await untilAnswered(() => shop.orders.put(id, cartOf(total), { redeem }));
+        const { order } = await untilAnswered(() => shop.orders.put(id, aCartOf(total), { redeem }));
         return `${order.version} ${order.amount_to_pay} ${order.cashback.to_redeem.held}`;
       };
       expect(await atOnce(4, () => putHeld('maximum'))).toEqual(Array(4).fill('2 80.00 20.00'));
@@ -152,25 +148,25 @@ describe.each([
         fetch: async (url, init) => {
           if (isFirst && (url as string).endsWith('/redemption')) {
             isFirst = false;
-            await cashback.orders.put(`${id}-2`, cartOf('100.00'), { redeem: '15.00' });
+            await cashback.orders.put(`${id}-2`, aCartOf('100.00'), { redeem: '15.00' });
           }
           return fetch(url, init);
         },
       });
-      const { order } = await racing.orders.put(id, cartOf('100.00'), { redeem: 'maximum' });
+      const { order } = await racing.orders.put(id, aCartOf('100.00'), { redeem: 'maximum' });
       expect(order).toMatchObject({ amount_to_pay: '95.00', cashback: { to_redeem: { held: '5.00' } } });
     });
 
     it('holds until an instant, which a repeat does not change', async () => {
       const expires_at = `${NEXT_YEAR}-03-01T15:10:00.000Z`;
       const until = async (redeem?: string) =>
-        (await untilAnswered(() => shop.orders.put(id, cartOf('100.00'), { redeem, expires_at }))).order;
+        (await untilAnswered(() => shop.orders.put(id, aCartOf('100.00'), { redeem, expires_at }))).order;
       expect(await until('5.00')).toMatchObject({ version: 2, expires_at, cashback: { to_redeem: { held: '5.00' } } });
       expect(await until()).toMatchObject({ version: 2, expires_at, cashback: { to_redeem: { held: '5.00' } } });
     });
 
     it('rejects with the refusal of content that is not valid', async () => {
-      const error = await errorOf(put(cartOf('100.00', { items: [] })));
+      const error = await errorOf(put(aCartOf('100.00', { items: [] })));
       expect(error).toMatchObject({ code: 'validation_failed', errors: [{ pointer: '/items' }] });
       expect((await errorOf(cashback.orders.byExternalId(id))).code).toBe('not_found');
     });
@@ -194,22 +190,22 @@ describe.each([
       expect(await pay(order, paid)).toMatchObject({ outcome: 'completed', order: late });
 
       id = `PED-${orders++}`;
-      const other = (await put(cartOf('50.00'))).order;
-      for (const total of ['60.00', '50.00']) await put(cartOf(total));
+      const other = (await put(aCartOf('50.00'))).order;
+      for (const total of ['60.00', '50.00']) await put(aCartOf(total));
       const { version } = other;
       const money = { version, redeem: '0.00', payment_methods: pix('30.00') };
       expect((await pay(other.id, { ...money, total: '50.00' })).outcome).toBe('completed');
     });
 
     it('completes an order of which nothing was charged, as with a coupon of 100 %', async () => {
-      const { order } = await put(cartOf('0.00'));
+      const { order } = await put(aCartOf('0.00'));
       const paid = { version: order.version, redeem: '0.00', payment_methods: pix('0.00') };
       expect(await pay(order.id, paid)).toMatchObject({ outcome: 'completed', order: { amount_to_pay: '0.00' } });
     });
 
     it('pays back what was charged for different content, with other values, or for a cancelled order', async () => {
       const first = await charged();
-      await put(cartOf('90.00'));
+      await put(aCartOf('90.00'));
       expect(await pay(first.order, first.paid)).toMatchObject({ outcome: 'pay_back', order: { total: '90.00' } });
       const { version } = await cashback.orders.get(first.order);
       const right = { version, redeem: '20.00', payment_methods: pix('70.00') };
@@ -218,7 +214,7 @@ describe.each([
         expect(await pay(first.order, paid)).toMatchObject({ outcome: 'pay_back', order: { status: 'completed' } });
 
       id = `PED-${orders++}`;
-      const { order } = await put(cartOf('100.00'));
+      const { order } = await put(aCartOf('100.00'));
       await cashback.orders.cancel(order.id);
       const late = await pay(order.id, { version: 1, redeem: '0.00', payment_methods: pix('100.00') });
       expect(late).toMatchObject({ outcome: 'pay_back', order: { status: 'cancelled' } });
@@ -254,7 +250,7 @@ describe.each([
       });
 
       it('the shop can give a discount', async () => {
-        const { version } = (await put(cartOf('80.00'))).order;
+        const { version } = (await put(aCartOf('80.00'))).order;
         const less = { version, redeem: '0.00', payment_methods: pix('80.00') };
         expect(await pay(order, less)).toMatchObject({ outcome: 'completed', order: { amount_to_pay: '80.00' } });
       });
@@ -270,7 +266,7 @@ describe.each([
   });
 
   describe('sell', () => {
-    const saleOf = (total: string, complete: object) => ({ external_id: id, ...cartOf(total), complete });
+    const saleOf = (total: string, complete: object) => ({ external_id: id, ...aCartOf(total), complete });
     const sell = (total: string, complete: object) => untilAnswered(() => shop.orders.sell(saleOf(total, complete)));
 
     it('creates and completes an order once, however often and at the same time', async () => {
@@ -292,7 +288,7 @@ describe.each([
       expect(again).toMatchObject({ outcome: 'pay_back', order: { amount_to_pay: '100.00', version: 2 } });
       expect((await errorOf(sell('90.00', {}))).code).toBe('external_id_conflict');
       id = `PED-${orders++}`;
-      await cashback.orders.cancel((await put(cartOf('10.00'))).order.id);
+      await cashback.orders.cancel((await put(aCartOf('10.00'))).order.id);
       expect(await sell('10.00', {})).toMatchObject({ outcome: 'pay_back', order: { status: 'cancelled' } });
     });
   });
@@ -313,7 +309,7 @@ describe('a checkout with the TypeScript client of an order that is due, before 
     await merchant.credit(document, '20.00');
     const { orders } = clientOf(merchant, service);
     const id = `DUE-${method}`;
-    const put = () => orders.put(id, cartOf('100.00', { document }), { redeem: 'maximum' });
+    const put = () => orders.put(id, aCartOf('100.00', { document }), { redeem: 'maximum' });
     const { order } = await put();
     const paid = { version: order.version, redeem: '20.00', payment_methods: pix('80.00') };
     service.clock.skip(30 * 60_000);

@@ -7,13 +7,12 @@ import { type Cashback, createSandboxMerchant, type Order } from '../../clients/
 import { findingsOf } from '../support/expectations.js';
 import { NEXT_YEAR, SANDBOX } from '../support/sandbox.js';
 import { type ShopExample, shopExample } from '../support/shop-example.js';
-import { clientOf } from '../support/typescript-client.js';
+import { aCartOf, clientOf, CUSTOMER } from '../support/typescript-client.js';
 import { useService } from '../support/use-service.js';
 
 const CHECKOUTS = 25;
 /** Steps only get fewer. */
 const NEVER = -1;
-const CUSTOMER = '52998224725';
 const OTHER = '11144477735';
 
 /** Makes one call of the client, and dies before or after one of its requests. */
@@ -81,16 +80,10 @@ describe(`${CHECKOUTS} checkouts, each killed before or after another request`, 
     return { results, kills };
   }
 
-  const cartOf = (total: string, members: object = {}) => ({
-    document: CUSTOMER,
-    items: [{ id: 'line-1', price: total }],
-    total,
-    ...members,
-  });
   const heldOrders = async (name: string): Promise<Order[]> => {
     const made: Order[] = [];
     for (let at = 0; at < CHECKOUTS; at++) {
-      const { order } = await cashback.orders.put(`${name}-${at}`, cartOf('100.00'));
+      const { order } = await cashback.orders.put(`${name}-${at}`, aCartOf('100.00'));
       made.push(await cashback.orders.hold(order.id, { amount: '20.00' }));
     }
     return made;
@@ -104,7 +97,7 @@ describe(`${CHECKOUTS} checkouts, each killed before or after another request`, 
     const orders = await heldOrders('put');
     const { results, kills } = await killedCalls<{ outcome: string; order: Order }>((at) => [
       ...(['orders', 'put', `put-${at}`] as const),
-      cartOf('90.00', { document: OTHER }),
+      aCartOf('90.00', { document: OTHER }),
     ]);
     expect(kills).toBeGreaterThanOrEqual(CHECKOUTS / 2);
     for (const [at, { outcome, order }] of results.entries()) {
@@ -134,7 +127,7 @@ describe(`${CHECKOUTS} checkouts, each killed before or after another request`, 
     const complete = { redeem: '10.00', payment_methods: [{ id: 'pix', amount: '90.00' }] };
     const { results, kills } = await killedCalls<{ outcome: string; order: Order }>((at) => [
       ...(['orders', 'sell'] as const),
-      { external_id: `sell-${at}`, ...cartOf('100.00'), complete },
+      { external_id: `sell-${at}`, ...aCartOf('100.00'), complete },
     ]);
     expect(kills).toBeGreaterThanOrEqual(CHECKOUTS / 3);
     for (const { outcome, order } of results) expect([outcome, order.version]).toEqual(['completed', 2]);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Cashback, createSandboxMerchant } from '../../clients/typescript/src/index.js';
+import { Cashback, createSandboxMerchant, type Order } from '../../clients/typescript/src/index.js';
 import { fromMinor, toMinor } from '../../clients/typescript/src/money.js';
 import { runNode } from '../support/build.js';
 import { freePort } from '../support/built-service.js';
@@ -435,38 +435,31 @@ describe('the connector for Vendure, with crashes and a bad network', () => {
     expect(await booksOf(business, checkout)).toBe('49.99 = 0.00 + 49.99, earns 0.00');
   });
 
-  it('cashback that is gone when the money arrives becomes a discount of the shop', async () => {
+  /** Pays for a box when its hold of 50.00 has ended, and a till has redeemed some of it. */
+  async function paidLate(redeem: string, totalAtTheTill: string): Promise<Order> {
     const { client } = business;
     const cpf = await aCustomer(business);
     const checkout = await buy(business, { goods: { box: 1 }, cpf }, [['cashback'], ['card', { later: true }]]);
     const { expires_at } = await client.orders.byExternalId(checkout.code);
     await client.sandbox.move({ now: expires_at });
-    const complete = { redeem: '50.00', payment_methods: [] };
-    const items = [{ id: 'sku-1', price: '100.00' }];
-    await client.orders.create({ external_id: `TILL-${cpf}`, document: cpf, total: '100.00', items, complete });
+    const complete = { redeem, payment_methods: [] };
+    const sale = { external_id: `TILL-${cpf}`, document: cpf, total: totalAtTheTill };
+    await client.orders.create({ ...sale, items: [{ id: 'sku-1', price: totalAtTheTill }], complete });
     await checkout.settle('card');
-    const order = await until('the order is completed', async () => {
+    return until('the order is completed', async () => {
       const [found] = await ordersOf(client, checkout.code);
       return found?.status === 'completed' ? found : undefined;
     });
+  }
+
+  it('cashback that is gone when the money arrives becomes a discount of the shop', async () => {
+    const order = await paidLate('50.00', '100.00');
     expect(order).toMatchObject({ total: '89.97', amount_to_pay: '89.97' });
     expect(order.cashback).toMatchObject({ to_redeem: { redeemed: '0.00' }, to_receive: { amount: '4.49' } });
   });
 
   it('of cashback that is partly gone when the money arrives, the rest is redeemed', async () => {
-    const { client } = business;
-    const cpf = await aCustomer(business);
-    const checkout = await buy(business, { goods: { box: 1 }, cpf }, [['cashback'], ['card', { later: true }]]);
-    const { expires_at } = await client.orders.byExternalId(checkout.code);
-    await client.sandbox.move({ now: expires_at });
-    const complete = { redeem: '30.00', payment_methods: [] };
-    const items = [{ id: 'sku-1', price: '60.00' }];
-    await client.orders.create({ external_id: `TILL-${cpf}`, document: cpf, total: '60.00', items, complete });
-    await checkout.settle('card');
-    const order = await until('the order is completed', async () => {
-      const [found] = await ordersOf(client, checkout.code);
-      return found?.status === 'completed' ? found : undefined;
-    });
+    const order = await paidLate('30.00', '60.00');
     expect(order).toMatchObject({ total: '109.97', amount_to_pay: '89.97' });
     expect(order.cashback.to_redeem.redeemed).toBe('20.00');
   });

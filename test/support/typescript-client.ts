@@ -17,6 +17,17 @@ export function clientOf(
 /** The request body of an order, with its type. */
 export const anOrderOf = (members: Members = {}): CreateOrder => anOrder(members) as unknown as CreateOrder;
 
+/** Who buys in the checkouts of tests. */
+export const CUSTOMER = '52998224725';
+
+/** What a cart asks for, as the shops of tests put it. */
+export const aCartOf = (total: string, members: object = {}) => ({
+  document: CUSTOMER,
+  items: [{ id: 'line-1', price: total }],
+  total,
+  ...members,
+});
+
 /** Reads all elements. */
 export async function all<T>(list: AsyncIterable<T>): Promise<T[]> {
   const elements: T[] = [];

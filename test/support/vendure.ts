@@ -17,9 +17,7 @@ export async function buildConnector(): Promise<NpmFolder> {
   for (const name of [CLIENT, CONNECTOR])
     cpSync(name, path.join(folder.path, name), { recursive: true, filter: isSource });
   await folder.run('npm', '--prefix', CONNECTOR, 'ci', '--ignore-scripts', '--no-audit', '--no-fund');
-  await folder.run(process.execPath, TSC, '-p', CLIENT);
-  await folder.run(process.execPath, TSC, '-p', `${CLIENT}/tsconfig.cjs.json`);
-  folder.write(`${CLIENT}/dist/cjs/package.json`, '{ "type": "commonjs" }');
+  await folder.run('npm', '--prefix', CLIENT, 'run', 'build');
   await folder.run(process.execPath, TSC, '-p', `${CONNECTOR}/tsconfig.test.json`);
   return folder;
 }

@@ -250,7 +250,7 @@ export class CashbackService implements OnApplicationBootstrap {
     if (payment.outcome === 'completed') return this.become(task, { serviceId, state: 'completed' });
     if (payment.outcome === 'pay_back')
       throw new UserInputError('it was changed at the service: pay the customer back');
-    // It has expired since it was held, and the customer has paid the rest: the shop gives a discount.
+    // Some of it is gone since it was held, and the customer has paid the rest: the shop gives a discount.
     const { maximum: redeem } = payment;
     const cashback = toMinor(redeem);
     const lost = task.cashback - cashback;
@@ -350,7 +350,11 @@ export class CashbackService implements OnApplicationBootstrap {
     const parts: { sale: CashbackTask; amount: number; eligible: number; cashback: number }[] = [];
     for (const sale of sales) {
       const before = tasks.filter(({ saleId }) => saleId === sale.id);
-      const left = sale.amount - sum(before, ({ amount }) => amount);
+      // Another refund of the same transaction, which the service does not know yet.
+      const waiting = before.filter(({ state }) => state === 'waiting');
+      const unsent = sum(waiting, (task) => task.amount);
+      const given = sum(before, (task) => task.amount);
+      const left = sale.amount - given;
       const goodsBefore = sum(before, ({ refund }) => toMinor(refund!.eligible_amount!));
       const goodsLeft = toMinor(sale.sale!.content.eligible_total) - goodsBefore;
       const amount = Math.min(left, total);
@@ -358,13 +362,11 @@ export class CashbackService implements OnApplicationBootstrap {
       const eligible = Math.max(Math.min(amount, goodsLeft, goods), amount - (left - goodsLeft));
       total -= amount;
       goods -= eligible;
-      // Another refund of the same transaction, which the service does not know yet.
-      const waiting = before.filter(({ state }) => state === 'waiting');
       const { refunded } = await this.client.orders.get(sale.serviceId!);
-      if (toMinor(refunded.amount) !== sum(before, (task) => task.amount) - sum(waiting, (task) => task.amount))
+      if (toMinor(refunded.amount) !== given - unsent)
         throw new UserInputError(`The service has refunded ${refunded.amount} of ${sale.externalId}: continue there.`);
-      const quoted = fromMinor(amount + sum(waiting, (task) => task.amount));
-      const { cashback_returned } = await this.client.refunds.quote(sale.serviceId!, { amount: quoted });
+      const quoted = { amount: fromMinor(amount + unsent) };
+      const { cashback_returned } = await this.client.refunds.quote(sale.serviceId!, quoted);
       const cashback = toMinor(cashback_returned) - sum(waiting, (task) => task.cashback);
       parts.push({ sale, amount, eligible, cashback });
     }

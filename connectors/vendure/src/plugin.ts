@@ -40,7 +40,7 @@ const schema = gql`
   type OrderCashback {
     "What the customer receives for the order."
     toReceive: Money!
-    "What the order can redeem at most. Null if the customer is unknown."
+    "What the order can redeem at most. Null without a CPF that the shop has verified."
     toRedeem: Money
     "What of the total is paid with cashback."
     redeemed: Money!

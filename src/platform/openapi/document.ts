@@ -148,12 +148,15 @@ function completeMember(schema: Schema): void {
 function closeRequest(schema: Schema, schemas: Record<string, Schema>): void {
   const { $ref, allOf = [], items, properties } = schema;
   for (const one of allOf) closeRequest(one, schemas);
-  if ($ref !== undefined) closeRequest(schemas[$ref.replace('#/components/schemas/', '')]!, schemas);
+  if ($ref !== undefined) closeRequest(referred($ref, schemas)!, schemas);
   if (items !== undefined) closeRequest(items, schemas);
   if (properties === undefined) return;
   schema.additionalProperties = false;
   for (const member of Object.values(properties)) closeRequest(member, schemas);
 }
+
+const referred = ($ref: string, schemas: Record<string, Schema>): Schema | undefined =>
+  schemas[$ref.replace('#/components/schemas/', '')];
 
 /** Responses return what requests sent, so they have its limits: an `order_external_id` that of an `external_id`. */
 function limitResponses(schemas: Record<string, Schema>): void {
@@ -180,7 +183,7 @@ function limitPage({ parameters = [], responses }: Operation, schemas: Record<st
   const ok = responses['200'];
   const page = ok !== undefined && 'content' in ok ? ok.content?.['application/json']?.schema : undefined;
   if (limit === undefined || page === undefined || !('$ref' in page)) return;
-  const data = schemas[page.$ref.replace('#/components/schemas/', '')]?.properties?.['data'];
+  const data = referred(page.$ref, schemas)?.properties?.['data'];
   if (data !== undefined) Object.assign(data, { maxItems: limit.schema.maximum });
 }
 
@@ -189,7 +192,7 @@ function limitPage({ parameters = [], responses }: Operation, schemas: Record<st
  * would soon be past.
  */
 function exampleOf({ $ref, example, items, properties }: Schema, schemas: Record<string, Schema>): unknown {
-  if ($ref !== undefined) return exampleOf(schemas[$ref.replace('#/components/schemas/', '')]!, schemas);
+  if ($ref !== undefined) return exampleOf(referred($ref, schemas)!, schemas);
   if (example !== undefined) return example;
   if (items !== undefined) return [exampleOf(items, schemas)];
   const members = Object.entries(properties ?? {}).map(([name, member]) => [name, exampleOf(member, schemas)] as const);
